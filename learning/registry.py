@@ -1,0 +1,29 @@
+"""The task types that exist."""
+
+from collections.abc import Callable
+
+from learning.errors import TaskUnknownError
+from learning.task import TaskPlugin
+
+
+def _image_classification() -> TaskPlugin:
+    from learning.image_classification.plugin import ImageClassification
+
+    return ImageClassification()
+
+
+# Built on demand, so that a process loads only the libraries of the tasks it uses.
+_TASKS: dict[str, Callable[[], TaskPlugin]] = {"image_classification": _image_classification}
+
+
+def task_names() -> tuple[str, ...]:
+    """The names of all task types, sorted."""
+    return tuple(sorted(_TASKS))
+
+
+def get_task(name: str) -> TaskPlugin:
+    """The plug-in for a task type. Raises TaskUnknownError, naming the known ones."""
+    if name not in _TASKS:
+        known = ", ".join(task_names())
+        raise TaskUnknownError("task_unknown", f"There is no task type {name!r}; choose one of: {known}.")
+    return _TASKS[name]()

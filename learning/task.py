@@ -1,0 +1,281 @@
+"""The port of a task type: what the services know of machine learning.
+
+Services pass opaque bytes, local paths, labels (lists of class ids) and JSON plans; whatever is special
+to images, sound or text stays behind `TaskPlugin`. Every value here can be pickled; those with `to_json`
+can travel in events and documents.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+
+Json: TypeAlias = dict[str, Any]
+"""A JSON object: only dict with str keys, list, str, int, float, bool and None inside."""
+
+Candidate: TypeAlias = dict[str, Any]
+"""One point of a search space: parameter name to value. Plain JSON."""
+
+Progress: TypeAlias = Callable[[float], None]
+"""Called with the finished fraction, 0 to 1, never decreasing."""
+
+Preset: TypeAlias = Literal["fast", "balanced", "accurate"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One accepted file, fully decoded once, so that nothing later can fail on it.
+
+    `content` is what is stored and trained on: the original bytes where they are fit as they are, otherwise
+    re-encoded (`notes` says what was changed, one sentence each). `fingerprint` is equal or close
+    (Hamming distance of the hexadecimal number) for near duplicates; empty where the task has none.
+    `width` and `height` are pixels, 0 for tasks without pictures. `thumbnail` is a JPEG or empty.
+    """
+
+    content: bytes
+    media_type: str
+    width: int
+    height: int
+    notes: tuple[str, ...]
+    thumbnail: bytes
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True)
+class ClassInfo:
+    """A class: `id` never changes and is what labels and models carry; `name` is what people read."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True)
+class LabelledSample:
+    """A sample whose content lies in the local file `path`; `labels` are class ids, possibly several."""
+
+    sha: str
+    path: Path
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found in a data set; an error makes the version unusable, a warning does not."""
+
+    code: str
+    severity: Literal["error", "warning"]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """A study that fits its budget. Plain JSON inside; `from_json(to_json())` gives an equal plan.
+
+    recipe: what `TaskPlugin.features` is to compute. space: see `learning.search_space`. starts: candidates
+    to try before any sampled one. trials: how many candidates in all, starts included. epochs: of
+    one trial. grace_epochs, reduction_factor: of successive halving (ASHA).
+    """
+
+    task: str
+    preset: str
+    seed: int
+    recipe: Json
+    space: Json
+    starts: tuple[Candidate, ...]
+    trials: int
+    epochs: int
+    grace_epochs: int
+    reduction_factor: int
+    expected_seconds: float
+
+    def to_json(self) -> Json:
+        """The plan as a JSON object."""
+        return {**asdict(self), "starts": [dict(start) for start in self.starts]}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_json` wrote; a missing field is a KeyError-like TypeError, unknown ones are ignored."""
+        known = {name: document[name] for name in cls.__dataclass_fields__ if name in document}
+        return cls(**{**known, "starts": tuple(known.get("starts", ()))})
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How scores become probabilities: logits are divided by `temperature`; below `threshold` a
+    prediction counts as doubtful. Both were fitted on samples that the model was not trained on.
+    """
+
+    temperature: float
+    threshold: float
+
+    def to_json(self) -> Json:
+        """The calibration as a JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class TrialReport:
+    """How a candidate does after `epoch` (from 1). accuracy and loss are of samples it was not trained on."""
+
+    epoch: int
+    accuracy: float
+    loss: float
+    calibration: Calibration
+
+    def to_json(self) -> Json:
+        """Flat numbers for a scheduler: epoch, accuracy, loss, temperature, threshold."""
+        numbers = {"epoch": self.epoch, "accuracy": self.accuracy, "loss": self.loss}
+        return {**numbers, **self.calibration.to_json()}
+
+
+@dataclass(frozen=True)
+class FitStep:
+    """A point of the final fit. `checkpoint` resumes it exactly; `model` is empty but in the last step."""
+
+    epoch: int
+    fraction: float
+    metrics: dict[str, float]
+    checkpoint: bytes
+    model: bytes = b""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How strongly a prediction speaks for one class, 0 to 1."""
+
+    class_id: str
+    name: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Scores of one sample, best first, over all classes; they sum to 1 for exclusive classes."""
+
+    scores: tuple[Score, ...]
+
+    @property
+    def best(self) -> Score:
+        """The class the model would choose."""
+        return self.scores[0]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a test sample really is."""
+
+    sha: str
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BundleManifest:
+    """What an exported folder holds; `document` is the content of its manifest.json.
+
+    files: path relative to the folder -> sha256 of each file, manifest.json itself excepted.
+    """
+
+    task: str
+    classes: tuple[ClassInfo, ...]
+    calibration: Calibration
+    files: dict[str, str] = field(default_factory=dict)
+    document: Json = field(default_factory=dict)
+
+
+@runtime_checkable
+class FeatureSet(Protocol):
+    """Samples as the training sees them. Opaque to services but for what stands here. Picklable."""
+
+    @property
+    def shas(self) -> tuple[str, ...]:
+        """The samples, in order, each once."""
+
+    def save(self, path: Path) -> None:
+        """Write everything into the one file `path`; `TaskPlugin.load_features` reads it."""
+
+    def subset(self, shas: Sequence[str]) -> "FeatureSet":
+        """Only these samples, in the order asked for; a sha that is not here is left out."""
+
+
+class Predictor(Protocol):
+    """A loaded model. Safe to use from several threads at once."""
+
+    manifest: BundleManifest
+
+    def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
+        """One prediction a content, in order. Raises SampleRejected for the first one that cannot be read."""
+
+
+class TaskPlugin(Protocol):
+    """A task type: how to read its samples, train, judge, export and use its models.
+
+    `read`, `check`, `plan`, `evaluate` and predictors need no Paddle; `features` needs ONNX Runtime
+    only; `train_trial`, `fit` and `export` import Paddle, whose environment variables (MKL_DEBUG_CPU_TYPE=5,
+    OMP_NUM_THREADS) the caller sets before, and which must first be imported in the main thread.
+    """
+
+    name: str
+
+    def accepts(self, filename: str) -> bool:
+        """Whether the extension says that the file is worth reading as a sample."""
+
+    def read(self, raw: bytes, filename: str) -> Prepared:
+        """Decode the whole file. Raises SampleRejected, whose sentence begins with `filename`."""
+
+    def check(self, class_counts: Mapping[str, int]) -> list[Finding]:
+        """Judge a data set by its samples a class (keyed by class name, for the sentences)."""
+
+    def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
+        """The study for this budget (seconds, features included). Deterministic. Raises PlanImpossibleError."""
+
+    def features(
+        self,
+        samples: Sequence[LabelledSample],
+        class_ids: Sequence[str],
+        recipe: Json,
+        backbone: Path,
+        progress: Progress,
+        known: FeatureSet | None = None,
+    ) -> FeatureSet:
+        """Compute features by the plan's recipe with the backbone folder; what `known` holds is not redone.
+
+        Deterministic. Raises SampleRejected for a file that cannot be decoded, ArtefactInvalidError for a bad backbone.
+        """
+
+    def load_features(self, path: Path) -> FeatureSet:
+        """Read what `FeatureSet.save` wrote, memory-mapped. Raises ArtefactInvalidError."""
+
+    def train_trial(
+        self, candidate: Candidate, epochs: int, seed: int, train: FeatureSet, validation: FeatureSet
+    ) -> Iterator[TrialReport]:
+        """Train one candidate, one report an epoch, so that a scheduler can stop it.
+
+        Judged on `validation`; by cross-validation over both where validation is too small to tell.
+        """
+
+    def fit(
+        self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet, resume: bytes | None
+    ) -> Iterator[FitStep]:
+        """Train the winner on train + validation; `resume` is an earlier checkpoint of the same call."""
+
+    def export(
+        self,
+        model: bytes,
+        classes: Sequence[ClassInfo],
+        calibration: Calibration,
+        backbone: Path,
+        out: Path,
+    ) -> BundleManifest:
+        """Write the bundle into the new folder `out`. `classes` are in the order of `class_ids` above."""
+
+    def load_predictor(self, bundle: Path, threads: int = 1) -> Predictor:
+        """Load a bundle, verified against its manifest. Raises ArtefactInvalidError. Needs no Paddle."""
+
+    def evaluate(
+        self,
+        classes: Sequence[ClassInfo],
+        truths: Sequence[Truth],
+        predictions: Sequence[Prediction],
+        threshold: float,
+    ) -> Json:
+        """The report on a test set as JSON; its shape is documented by the plug-in. Pure."""
