@@ -1,0 +1,1 @@
+"""How EasyLoop is run: the local stack, the bus, containers and clusters."""
