@@ -1,0 +1,84 @@
+"""What is asked of the bus itself: its topics, its identity, whether it is there."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import kafka
+from kafka.errors import TopicAlreadyExistsError, for_code
+
+from chassis.bus.kafka_connection import check_reachable, connection_settings, translated
+from chassis.topics import Topic, TopicCatalog
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+CLIENT_ID = "easyloop-admin"
+_DAY_MS = 86_400_000
+
+
+async def create_topics(bootstrap: str, catalog: TopicCatalog, *, replication_factor: int = 1) -> list[str]:
+    """Make the topics that are not there; which those were. Existing ones stay as they are.
+
+    Raises ServerUnavailable, also when the brokers refuse (too few of them for the factor, say).
+    """
+
+    def create(admin: Any) -> list[str]:
+        existing = set(admin.list_topics())
+        missing = {
+            topic.name: _options(topic, replication_factor) for topic in catalog.topics if topic.name not in existing
+        }
+        if missing:
+            answer = admin.create_topics(missing, raise_errors=False, wait_for_metadata=False)
+            _check(answer["topics"])
+            admin.wait_for_topics(list(missing))
+        return sorted(missing)
+
+    return await _ask(bootstrap, create)
+
+
+async def cluster_id(bootstrap: str) -> str:
+    """The identity of the cluster: another one means that everything on the bus is gone. Raises ServerUnavailable."""
+    return await _ask(bootstrap, lambda admin: str(admin.describe_cluster()["cluster_id"]))
+
+
+async def ping(bootstrap: str) -> None:
+    """Raises ServerUnavailable unless a broker answers a request."""
+    await cluster_id(bootstrap)
+
+
+async def _ask(bootstrap: str, question: Callable[[Any], T]) -> T:
+    def ask() -> T:
+        with _admin(bootstrap) as admin:
+            return question(admin)
+
+    return await asyncio.to_thread(ask)
+
+
+@contextmanager
+def _admin(bootstrap: str) -> Iterator[Any]:
+    with translated():
+        check_reachable(bootstrap)
+        admin = kafka.KafkaAdminClient(**connection_settings(bootstrap, CLIENT_ID))
+        try:
+            yield admin
+        finally:
+            admin.close()
+
+
+def _options(topic: Topic, replication_factor: int) -> dict[str, Any]:
+    return {
+        "num_partitions": topic.partitions,
+        "replication_factor": replication_factor,
+        "configs": {"retention.ms": str(topic.retention_days * _DAY_MS), "cleanup.policy": "delete"},
+    }
+
+
+def _check(answers: list[dict[str, Any]]) -> None:
+    for answer in answers:
+        error = for_code(answer["error_code"])
+        if answer["error_code"] and error is not TopicAlreadyExistsError:  # somebody else made it meanwhile
+            raise error(f"{answer['name']}: {answer.get('error_message')}")

@@ -1,0 +1,63 @@
+"""The bus as the services see it: records in, messages out, offsets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Headers = tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is to be sent. Headers are those of the CloudEvents binary mode plus trace context."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: Headers
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the broker put a message."""
+
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was received."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Producer(Protocol):
+    """Raises ServerUnavailable when the broker does not acknowledge in time; messages may have arrived all the same."""
+
+    async def send_all(self, messages: Sequence[Message]) -> list[Position]:
+        """Send in order, which each partition keeps; returns once all replicas have acknowledged all messages."""
+
+    async def close(self) -> None:
+        """Idempotent."""
+
+
+class Consumer(Protocol):
+    """A member of a consumer group, starting at the earliest record where the group has no offset."""
+
+    async def poll(self, timeout_s: float) -> list[Record]:
+        """The next records, in order within a partition; empty after `timeout_s`. Raises ServerUnavailable."""
+
+    async def commit(self, handled: Sequence[Record]) -> None:
+        """Everything up to and including these records is done.
+
+        A commit refused by a rebalance is logged only: redelivery is harmless. Raises ServerUnavailable.
+        """
+
+    async def close(self) -> None:
+        """Leave the group at once. Idempotent."""
