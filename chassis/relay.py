@@ -1,0 +1,88 @@
+"""The outbox relay: the only producer of a service. At least once, and per key in the order of the revisions."""
+
+import logging
+from dataclasses import dataclass
+
+from chassis.bus.cloudevents import encode
+from chassis.bus.ports import Message, Position, Producer
+from chassis.clock import Clock
+from chassis.documents.ports import Database, Document
+from chassis.errors import ServerUnavailable
+from chassis.leases import LeaderLease
+from chassis.metrics import OUTBOX_SENT
+from chassis.telemetry import current_traceparent, send_span
+from chassis.unit_of_work import OUTBOX
+from chassis.wake import Wake
+from schemas.catalog import EVENTS
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+IDLE_S = 0.5
+PENDING = "pending"
+SENT = "sent"
+
+
+@dataclass
+class OutboxRelay:
+    """Sends pending rows while it holds the service's relay lease."""
+
+    service: str
+    database: Database
+    producer: Producer
+    lease: LeaderLease
+    clock: Clock
+    wake: Wake
+
+    async def turn(self) -> None:
+        """One look at the outbox; waits for a nudge when there was nothing to send."""
+        try:
+            sent = await self.send_pending() if await self.lease.hold() else 0
+        except ServerUnavailable as error:
+            log.warning("outbox: %s; rows stay pending and are sent when it answers again", error)
+            sent = 0
+        if not sent:
+            await self.wake.wait(IDLE_S)
+
+    async def send_pending(self) -> int:
+        """Send what is pending; how many rows. Raises ServerUnavailable: unmarked rows are sent again later."""
+        rows = await self._pending()
+        if not rows:
+            return 0
+        positions = await self.producer.send_all([self._message(row) for row in rows])
+        for row, position in zip(rows, positions, strict=True):
+            await self._mark_sent(row, position)
+        OUTBOX_SENT.labels(self.service).inc(len(rows))
+        return len(rows)
+
+    async def _pending(self) -> list[Document]:
+        # A transaction reads one snapshot: where revision n + 1 of a key is seen, n is seen too.
+        async with self.database.transaction() as view:
+            rows = await view.find(OUTBOX, {"status": PENDING}, limit=BATCH)
+            if len(rows) == BATCH:
+                # The limit may have left out an earlier revision of a key: read each key in full.
+                keys = {row["key"] for row in rows}
+                rows = [row for key in keys for row in await view.find(OUTBOX, {"key": key, "status": PENDING})]
+        return sorted(rows, key=lambda row: (row["key"], row["rev"]))
+
+    def _message(self, row: Document) -> Message:
+        event = EVENTS[row["type"]].model_validate_json(row["data"])
+        with send_span(row["topic"], row["key"], row["type"], row["traceparent"]):
+            key, value, headers = encode(
+                event,
+                event_id=row["_id"],
+                source=f"/easyloop/{self.service}",
+                time=row["time"],
+                rev=row["rev"],
+                traceparent=current_traceparent(),
+            )
+        return Message(row["topic"], key, value, headers)
+
+    async def _mark_sent(self, row: Document, position: Position) -> None:
+        changes = {
+            "status": SENT,
+            "partition": position.partition,
+            "offset": position.offset,
+            "sent_at": self.clock.now(),
+        }
+        await self.database.update(OUTBOX, row["_id"], changes)

@@ -1,0 +1,143 @@
+"""The search for a model, its training and its evaluation. Written by hpo, trainer and evaluator."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from schemas.base import BlobRef, Event, Failure
+from schemas.run import Budget
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Scalar = float | int | str | bool | None
+
+
+class StudyStarted(Event):
+    """The study's plan is made: so many trials at most."""
+
+    TYPE: ClassVar[str] = "easyloop.study.started.v1"
+
+    run_id: str
+    study_id: str
+    trial_count: PositiveInt
+
+
+class StudyProgressed(Event):
+    """How far the study is; at most one a second."""
+
+    TYPE: ClassVar[str] = "easyloop.study.progressed.v1"
+
+    run_id: str
+    stage: str
+    fraction: Fraction
+    message_code: str
+    eta_s: NonNegativeFloat | None = None
+    metrics: dict[str, float] = Field(default_factory=dict)
+
+
+class TrialCompleted(Event):
+    """One candidate was trained as far as the scheduler let it go, and judged on the validation split."""
+
+    TYPE: ClassVar[str] = "easyloop.trial.completed.v1"
+
+    run_id: str
+    study_id: str
+    trial: NonNegativeInt
+    candidate: dict[str, Scalar]
+    metrics: dict[str, float]
+    stopped_early: bool
+
+
+class StudyCompleted(Event):
+    """The winner is known. `winner` is a JSON file: candidate, feature recipe, score, calibration.
+
+    `features` are the cached features the winner was found on; a trainer that finds them need not compute them again.
+    """
+
+    TYPE: ClassVar[str] = "easyloop.study.completed.v1"
+
+    run_id: str
+    study_id: str
+    dataset_id: str
+    version: PositiveInt
+    model_id: str
+    task: str
+    manifest: BlobRef
+    budget: Budget
+    seed: NonNegativeInt
+    winner: BlobRef
+    features: list[BlobRef]
+    metrics: dict[str, float]
+    trial_count: PositiveInt
+
+
+class StudyFailed(Event):
+    """No candidate could be trained."""
+
+    TYPE: ClassVar[str] = "easyloop.study.failed.v1"
+
+    run_id: str
+    failure: Failure
+
+
+class TrainingProgressed(Event):
+    """How far the training is; at most one a second."""
+
+    TYPE: ClassVar[str] = "easyloop.training.progressed.v1"
+
+    run_id: str
+    stage: str
+    fraction: Fraction
+    message_code: str
+    eta_s: NonNegativeFloat | None = None
+    metrics: dict[str, float] = Field(default_factory=dict)
+
+
+class ModelTrained(Event):
+    """The winner is fitted on train + validation and exported. `bundle` is a zip: models, manifest, licences."""
+
+    TYPE: ClassVar[str] = "easyloop.model.trained.v1"
+
+    run_id: str
+    dataset_id: str
+    version: PositiveInt
+    model_id: str
+    task: str
+    manifest: BlobRef
+    bundle: BlobRef
+    metrics: dict[str, float]
+
+
+class TrainingFailed(Event):
+    """The winner could not be fitted or exported."""
+
+    TYPE: ClassVar[str] = "easyloop.training.failed.v1"
+
+    run_id: str
+    failure: Failure
+
+
+class ModelEvaluated(Event):
+    """The model was judged on the test split, which no other stage has seen. `report` is a JSON file.
+
+    `baseline_version` and `baseline_metrics` are those of the version in production, rescored on the same samples.
+    """
+
+    TYPE: ClassVar[str] = "easyloop.model.evaluated.v1"
+
+    run_id: str
+    model_id: str
+    bundle: BlobRef
+    report: BlobRef
+    metrics: dict[str, float]
+    primary_metric: Literal["accuracy", "macro_f1", "map50"]
+    baseline_version: PositiveInt | None = None
+    baseline_metrics: dict[str, float] | None = None
+
+
+class EvaluationFailed(Event):
+    """The model could not be judged."""
+
+    TYPE: ClassVar[str] = "easyloop.evaluation.failed.v1"
+
+    run_id: str
+    failure: Failure

@@ -1,0 +1,99 @@
+"""What the registry owns: runs, models, their versions and aliases."""
+
+from datetime import datetime
+from typing import ClassVar, Literal
+
+from chassis.records import StoredRecord
+from schemas.base import BlobRef, Failure, Preset
+from schemas.run import Budget, RunState
+
+PRODUCTION = "production"
+
+Trigger = Literal["auto", "request"]
+
+
+class Run(StoredRecord):
+    """One attempt to make a better model of a dataset version. `stage_times` says when each state was entered."""
+
+    COLLECTION: ClassVar[str] = "runs"
+
+    dataset_id: str
+    version: int
+    model_id: str
+    task: str = ""
+    preset: Preset
+    seed: int
+    trigger: Trigger
+    state: RunState
+    stage_times: dict[RunState, datetime]
+    trace_id: str | None = None
+    budget: Budget | None = None
+    manifest: BlobRef | None = None
+    bundle: BlobRef | None = None
+    failure: Failure | None = None
+    model_version: int | None = None
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
+class Model(StoredRecord):
+    """What a data set's runs improve; `last_version` is the newest number given."""
+
+    COLLECTION: ClassVar[str] = "models"
+
+    dataset_id: str
+    task: str
+    last_version: int = 0
+    created_at: datetime
+
+
+class ModelVersion(StoredRecord):
+    """One trained and evaluated model. Immutable."""
+
+    COLLECTION: ClassVar[str] = "model_versions"
+
+    model_id: str
+    version: int
+    run_id: str
+    dataset_id: str
+    dataset_version: int
+    bundle: BlobRef
+    report: BlobRef
+    metrics: dict[str, float]
+    created_at: datetime
+
+
+class Alias(StoredRecord):
+    """A name that callers use; it points at one version at a time."""
+
+    COLLECTION: ClassVar[str] = "aliases"
+
+    model_id: str
+    alias: str
+    version: int
+
+
+class AliasMove(StoredRecord):
+    """One line of an alias's history: who moved it, from where to where, and why."""
+
+    COLLECTION: ClassVar[str] = "alias_moves"
+
+    model_id: str
+    alias: str
+    version: int
+    previous_version: int | None
+    reason: str
+    actor: str
+    at: datetime
+
+
+class KnownVersion(StoredRecord):
+    """What became of a dataset version, as far as runs need to know."""
+
+    COLLECTION: ClassVar[str] = "dataset_versions"
+
+    dataset_id: str
+    version: int
+    task: str = ""
+    manifest: BlobRef | None = None
+    failure: Failure | None = None
