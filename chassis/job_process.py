@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from chassis.errors import PermanentError, TransientError
-from chassis.telemetry import work_span
+from chassis.runtime import configure_logging
+from chassis.settings import ServiceSettings
+from chassis.telemetry import JOB_ID, start_tracing, work_span
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +56,20 @@ class JobContext:
 Work = Callable[[JobContext], dict[str, Any]]
 
 
-def run_job(works: dict[str, Work]) -> None:
-    """Do the one job that standard input names. Returns normally in every case that was said to the worker."""
+def run_job(service: str, settings: ServiceSettings, works: dict[str, Work]) -> None:
+    """Do the one job that standard input names; called from main.py when its argument is `job`, in the main thread.
+
+    Returns normally in every case that was said to the worker.
+    """
     context = _read_order()
     _end_with_the_worker()
-    with work_span(f"{context.kind} process", context.traceparent, {}):
-        _do(works[context.kind], context)
+    configure_logging(f"{service}/{context.kind}", settings.log_level)
+    tracing = start_tracing(service, otlp_endpoint=settings.otlp_endpoint, trace_dir=settings.trace_dir)
+    try:
+        with work_span(f"{context.kind} process", context.traceparent, {JOB_ID: context.job_id}):
+            _do(works[context.kind], context)
+    finally:
+        tracing.shutdown()
 
 
 def _do(work: Work, context: JobContext) -> None:

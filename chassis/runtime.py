@@ -86,13 +86,18 @@ class Service:
             await asyncio.wait(late, timeout=STOP_GRACE_S)
 
 
-def run(name: str, log_level: str, main: Callable[[], Awaitable[None]]) -> None:
-    """Configure logging, run, and leave with a non-zero status when the service failed."""
+def configure_logging(name: str, log_level: str) -> None:
+    """One line a message on standard error, which the supervisor keeps."""
     logging.basicConfig(
         level=log_level, stream=sys.stderr, format=f"%(asctime)s %(levelname)s {name} %(name)s: %(message)s"
     )
     for noisy in ("kafka", "httpx", "pymongo", "urllib3", "faust", "aiokafka", "mode"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def run(name: str, log_level: str, main: Callable[[], Awaitable[None]]) -> None:
+    """Configure logging, run, and leave with a non-zero status when the service failed."""
+    configure_logging(name, log_level)
     asyncio.run(_awaited(main))
 
 

@@ -1,0 +1,173 @@
+"""How a service is put together from the chassis. Called from main.py alone, inside the event loop."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import uvicorn
+
+from chassis.blobs.s3 import S3BlobStore
+from chassis.bus import admin
+from chassis.bus.kafka_consumer import KafkaConsumer
+from chassis.bus.kafka_producer import KafkaProducer
+from chassis.clock import SystemClock
+from chassis.consuming import ConsumerLoop
+from chassis.deps import Deps, Handlers
+from chassis.dispatch import Dispatcher
+from chassis.documents import mongo
+from chassis.documents.mongo import MongoDatabase
+from chassis.documents.ports import Index
+from chassis.errors import ServerUnavailable
+from chassis.failures import FailedEvent, Failures, RetryPolicy
+from chassis.health import Probe, health_server
+from chassis.ids import UlidIds
+from chassis.jobs import D, Job, JobKind, JobQueue
+from chassis.leases import LeaderLease
+from chassis.relay import OutboxRelay
+from chassis.runtime import Closer, Service, Turn
+from chassis.settings import ServiceSettings
+from chassis.telemetry import start_tracing
+from chassis.topics import load_topics
+from chassis.unit_of_work import INBOX, OUTBOX
+from chassis.wake import Wake
+from chassis.worker import LEASE_S, JobWorker, this_python
+
+log = logging.getLogger(__name__)
+
+RETENTION_S = 7 * 24 * 3600
+RETRY_INTERVAL_S = 0.5
+PAUSE_S = 1.0
+
+INDEXES = (
+    Index(INBOX, ("at",), expire_after_s=RETENTION_S),
+    Index(OUTBOX, ("status",)),
+    Index(OUTBOX, ("key", "status")),
+    Index(OUTBOX, ("sent_at",), expire_after_s=RETENTION_S),
+    Index(FailedEvent.COLLECTION, ("status",)),
+    Index(FailedEvent.COLLECTION, ("key", "status")),
+    Index(Job.COLLECTION, ("status", "kind")),
+    Index(Job.COLLECTION, ("key", "status")),
+)
+
+
+def database_name(service: str) -> str:
+    """Each service has a database of its own; only it writes there."""
+    return f"el_{service}"
+
+
+def connect(settings: ServiceSettings, service: str) -> Deps:
+    """The production dependencies. Nothing is sent yet: every client connects at its first use."""
+    return Deps(
+        service=service,
+        database=MongoDatabase(mongo.connect(settings.mongo_uri.get_secret_value()), database_name(service)),
+        blobs=blob_store(settings),
+        clock=SystemClock(),
+        ids=UlidIds(),
+        topics=load_topics(),
+        relay_wake=Wake(),
+        jobs_wake=Wake(),
+    )
+
+
+def blob_store(settings: ServiceSettings) -> S3BlobStore:
+    """The object store that the settings name; job processes use it too."""
+    return S3BlobStore(
+        settings.s3_endpoint,
+        settings.s3_access_key.get_secret_value(),
+        settings.s3_secret_key.get_secret_value(),
+        settings.s3_bucket,
+        secure=settings.s3_secure,
+    )
+
+
+@dataclass
+class Assembly:
+    """The standard parts of one service, built around its handlers."""
+
+    settings: ServiceSettings
+    deps: Deps
+    handlers: Handlers
+    dispatcher: Dispatcher = field(init=False)
+    _closers: list[Closer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        start_tracing(self.deps.service, otlp_endpoint=self.settings.otlp_endpoint, trace_dir=self.settings.trace_dir)
+        self.dispatcher = Dispatcher(self.handlers, self.deps, Failures(self.deps, RetryPolicy()))
+
+    def topics(self) -> list[str]:
+        """Those that carry an event which the service handles."""
+        handled = {event.TYPE for event in self.handlers}
+        return [topic.name for topic in self.deps.topics.read_by(self.deps.service) if handled & set(topic.events)]
+
+    def consumer(self) -> Turn:
+        """The loop that consumes those topics as a member of the service's group."""
+        service = self.deps.service
+        consumer = KafkaConsumer(
+            self.settings.kafka_bootstrap_servers,
+            service,
+            self.topics(),
+            client_id=f"{service}-{self.settings.instance}",
+        )
+        self._closers.append(consumer.close)
+        return ConsumerLoop(consumer, self.dispatcher).turn
+
+    def worker(self, deps: D, kinds: Sequence[JobKind[D]], module: str, env: Mapping[str, str]) -> Turn:
+        """The loop that runs jobs, each in a process of `python -m module job` with `env` added."""
+        by_name = {kind.name: kind for kind in kinds}
+        queue = JobQueue(deps, tuple(by_name), self.settings.instance, LEASE_S)
+        return JobWorker(deps, by_name, queue, this_python(module), env).turn
+
+    def service(
+        self, loops: Mapping[str, Turn], indexes: Sequence[Index] = (), server: uvicorn.Server | None = None
+    ) -> Service:
+        """Those loops, the outbox relay and the retrying of failed events."""
+        standard = {"relay": self._relay(), "retries": self._retry_turn}
+        probes = self.probes()
+
+        async def prepare() -> None:
+            await self.deps.database.ensure_indexes([*INDEXES, *indexes])
+
+        return Service(
+            name=self.deps.service,
+            probes=probes,
+            loops={name: _patient(name, turn) for name, turn in {**loops, **standard}.items()},
+            server=server or health_server(probes, self.settings.health_port),
+            prepare=prepare,
+            closers=[*self._closers, self.deps.database.close],
+        )
+
+    def probes(self) -> dict[str, Probe]:
+        """Whether each server the service stands on answers."""
+
+        async def bus() -> None:
+            await admin.ping(self.settings.kafka_bootstrap_servers)
+
+        async def blobs() -> None:
+            await asyncio.to_thread(self.deps.blobs.ping)
+
+        return {"kafka": bus, "mongo": self.deps.database.ping, "s3": blobs}
+
+    def _relay(self) -> Turn:
+        deps, settings = self.deps, self.settings
+        producer = KafkaProducer(settings.kafka_bootstrap_servers, f"{deps.service}-{settings.instance}")
+        lease = LeaderLease(deps.database, "outbox-relay", settings.instance, deps.clock)
+        self._closers += [producer.close, lease.release]
+        return OutboxRelay(deps.service, deps.database, producer, lease, deps.clock, deps.relay_wake).turn
+
+    async def _retry_turn(self) -> None:
+        await self.dispatcher.retry_due()
+        await asyncio.sleep(RETRY_INTERVAL_S)
+
+
+def _patient(name: str, turn: Turn) -> Turn:
+    """A loop that waits while a server is away; any other error ends the process, which its supervisor starts afresh."""
+
+    async def patient() -> None:
+        try:
+            await turn()
+        except ServerUnavailable as error:
+            log.warning("%s: %s; waiting %.0f s", name, error, PAUSE_S)
+            await asyncio.sleep(PAUSE_S)
+
+    return patient
