@@ -55,8 +55,12 @@ def run_servers(folder: Path, bus: KafkaRuntime) -> Iterator[LocalServers]:
     checks = servers.checks()
     with ExitStack() as running:
         threads = running.enter_context(ThreadPoolExecutor())
-        started = [(program, running.enter_context(run_program(program))) for program in servers.prepare(bus)]
-        waits = [threads.submit(_wait, program, process, checks[program.name]) for program, process in started]
+        waits = []
+        for program in servers.prepare(bus):
+            if program.name == "kafka":
+                servers.format_bus(bus)
+            process = running.enter_context(run_program(program))
+            waits.append(threads.submit(_wait, program, process, checks[program.name]))
         for wait in waits:
             wait.result()
         yield LocalServers(

@@ -23,6 +23,7 @@ class Credentials:
     jwt_read_key: str
     jwt_filer_write_key: str
     jwt_filer_read_key: str
+    ray_token: str
 
 
 def make_credentials() -> Credentials:
@@ -36,6 +37,7 @@ def make_credentials() -> Credentials:
         jwt_read_key=secrets.token_hex(16),
         jwt_filer_write_key=secrets.token_hex(16),
         jwt_filer_read_key=secrets.token_hex(16),
+        ray_token=secrets.token_hex(32),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import platformdirs
 
-from infra.local.kafka import KafkaPlace, KafkaRuntime, prepare_kafka
+from infra.local.kafka import KafkaPlace, KafkaRuntime, format_kafka, prepare_kafka
 from infra.local.ports import LOOPBACK, choose_ports
 from infra.local.readiness import NotReadyError, check_kafka, wait_until_ready
 
@@ -44,6 +44,7 @@ def _record_classes(runtime: KafkaRuntime, scratch: Path) -> Path | None:
     ports = choose_ports({"broker": 0, "controller": 0}, {}, frozenset())
     place = KafkaPlace(scratch, ports["broker"], ports["controller"])
     properties = prepare_kafka(place, runtime).command[-1]
+    format_kafka(place, runtime)
     archive = scratch / "classes.jsa"
     command = runtime.command("kafka.Kafka", properties, jvm_options=(f"-XX:ArchiveClassesAtExit={archive}",))
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -1,12 +1,12 @@
 """The three servers that everything stands on: bus, documents, objects."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from infra.local.credentials import Credentials
 from infra.local.document_store import DocumentStorePlace, prepare_document_store
-from infra.local.kafka import KafkaPlace, KafkaRuntime, prepare_kafka
+from infra.local.kafka import KafkaPlace, KafkaRuntime, format_kafka, prepare_kafka
 from infra.local.object_store import ObjectStorePlace, prepare_object_store
 from infra.local.ports import LOOPBACK
 from infra.local.program import Program
@@ -55,14 +55,17 @@ class Servers:
         """The S3 endpoint, host:port, plain HTTP."""
         return f"{LOOPBACK}:{self.objects.s3_port}"
 
-    def prepare(self, bus: KafkaRuntime) -> Iterator[Program]:
-        """Write the settings of each server and describe its process, the slowest to start first.
+    def prepare(self, bus: KafkaRuntime) -> tuple[Program, ...]:
+        """Write the settings of each server and describe its process. Kafka comes last: see `format_bus`."""
+        return (
+            prepare_object_store(self.objects, self.credentials),
+            prepare_document_store(self.documents),
+            prepare_kafka(self.kafka, bus),
+        )
 
-        A caller that starts each one as it comes has the first two running while Kafka formats its log.
-        """
-        yield prepare_object_store(self.objects, self.credentials)
-        yield prepare_document_store(self.documents)
-        yield prepare_kafka(self.kafka, bus)
+    def format_bus(self, bus: KafkaRuntime) -> None:
+        """To be done before Kafka starts; takes a second or two the first time, while the others start already."""
+        format_kafka(self.kafka, bus)
 
     def checks(self) -> dict[str, Check]:
         """The readiness check of each program, by its name."""
