@@ -161,7 +161,7 @@ class Assembly:
 
 
 def _patient(name: str, turn: Turn) -> Turn:
-    """A loop that waits while a server is away; any other error ends the process, which its supervisor starts afresh."""
+    """A loop that waits while a server is away; any other error ends the process, and it is started afresh."""
 
     async def patient() -> None:
         try:

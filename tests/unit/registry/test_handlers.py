@@ -1,0 +1,223 @@
+"""Runs, versions and aliases, whatever arrives, in whatever order, however often."""
+
+import pytest
+
+from chassis.deps import Deps
+from chassis.records import Repository
+from schemas.base import AutoTrain, Event, Failure
+from schemas.dataset import DatasetVersionReady, DatasetVersionRejected
+from schemas.deadletter import EventDeadLettered
+from schemas.learning import ModelEvaluated, ModelTrained, StudyCompleted, StudyFailed
+from schemas.requests import AliasMoveRequested, RunCancelRequested, RunRequested
+from schemas.run import ModelAliasChanged, ModelVersionRegistered, RunEnded, RunStageChanged, RunStarted
+from services.registry.handlers import HANDLERS
+from services.registry.records import Alias, AliasMove, ModelVersion, Run
+from services.registry.run_log import automatic_run_id, model_of
+from tests.builders import a_blob, build_deps, dispatcher, emitted, record_of
+
+DATASET = "ds_1"
+MODEL = model_of(DATASET)
+FAILURE = Failure(code="only_one_class", sentence="tiles.zip holds one class; add another.")
+
+
+def a_ready_version(version: int = 1, auto_train: AutoTrain = "fast") -> DatasetVersionReady:
+    return DatasetVersionReady(
+        dataset_id=DATASET,
+        version=version,
+        task="image_classification",
+        auto_train=auto_train,
+        manifest=a_blob("manifest"),
+        sample_count=10,
+        rejected_count=0,
+        class_count=2,
+        split_counts={"train": 8, "validation": 1, "test": 1},
+    )
+
+
+def a_study(run_id: str) -> StudyCompleted:
+    started = {"run_id": run_id, "study_id": "std_1", "dataset_id": DATASET, "version": 1, "model_id": MODEL}
+    budget = {"preset": "fast", "seconds": 60, "deadline": "2026-01-01T00:01:00Z"}
+    found = {"manifest": a_blob(), "winner": a_blob(), "features": [], "metrics": {}, "trial_count": 3}
+    return StudyCompleted.model_validate(
+        {**started, **found, "task": "image_classification", "budget": budget, "seed": 1}
+    )
+
+
+def a_trained_model(run_id: str) -> ModelTrained:
+    return ModelTrained(
+        run_id=run_id,
+        dataset_id=DATASET,
+        version=1,
+        model_id=MODEL,
+        task="image_classification",
+        manifest=a_blob(),
+        bundle=a_blob("bundle"),
+        metrics={},
+    )
+
+
+def an_evaluation(run_id: str, accuracy: float, baseline: tuple[int, float] | None = None) -> ModelEvaluated:
+    return ModelEvaluated(
+        run_id=run_id,
+        model_id=MODEL,
+        bundle=a_blob("bundle"),
+        report=a_blob("report"),
+        metrics={"accuracy": accuracy},
+        primary_metric="accuracy",
+        baseline_version=baseline[0] if baseline else None,
+        baseline_metrics={"accuracy": baseline[1]} if baseline else None,
+    )
+
+
+async def deliver(deps: Deps, *events: Event, times: int = 1) -> None:
+    for number, event in enumerate(events):
+        record = record_of(event, event_id=f"evt_{event.TYPE}_{event.key}_{number}_{event.model_dump_json()}")
+        for _ in range(times):
+            await dispatcher(deps, HANDLERS).deliver(record)
+
+
+async def run_through(deps: Deps, version: int, evaluation: ModelEvaluated) -> None:
+    run_id = automatic_run_id(DATASET, version)
+    await deliver(deps, a_ready_version(version), a_study(run_id), a_trained_model(run_id), evaluation)
+
+
+async def the_run(deps: Deps, run_id: str) -> Run:
+    run = await Repository(deps.database, Run).get(run_id)
+    assert run is not None
+    return run
+
+
+async def production(deps: Deps) -> int | None:
+    alias = await Repository(deps.database, Alias).get(f"{MODEL}/production")
+    return alias.version if alias else None
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_ready_version_starts_one_run_however_often_delivered(times: int) -> None:
+    deps = build_deps("registry")
+    await deliver(deps, a_ready_version(), times=times)
+    events = await emitted(deps)
+    assert [type(event) for event in events] == [RunStageChanged, RunStarted]
+    started = events[1]
+    assert isinstance(started, RunStarted)
+    assert (started.run_id, started.model_id) == (automatic_run_id(DATASET, 1), MODEL)
+
+
+async def test_the_same_version_announced_by_another_event_starts_no_second_run() -> None:
+    deps = build_deps("registry")
+    for event_id in ("evt_a", "evt_b"):
+        await dispatcher(deps, HANDLERS).deliver(record_of(a_ready_version(), event_id=event_id))
+    assert len(await Repository(deps.database, Run).find({})) == 1
+
+
+async def test_a_data_set_that_does_not_train_by_itself_starts_nothing() -> None:
+    deps = build_deps("registry")
+    await deliver(deps, a_ready_version(auto_train="off"))
+    assert await emitted(deps) == []
+
+
+async def test_a_run_asked_for_early_waits_for_its_version() -> None:
+    deps = build_deps("registry")
+    asked = RunRequested(run_id="run_1", dataset_id=DATASET, version=1)
+    await deliver(deps, asked)
+    assert (await the_run(deps, "run_1")).state == "waiting_data"
+    await deliver(deps, a_ready_version(auto_train="off"))
+    assert (await the_run(deps, "run_1")).state == "searching"
+
+
+async def test_a_run_on_a_rejected_version_fails_with_the_reason() -> None:
+    deps = build_deps("registry")
+    rejected = DatasetVersionRejected(dataset_id=DATASET, version=1, failure=FAILURE)
+    early, late = (RunRequested(run_id=run_id, dataset_id=DATASET, version=1) for run_id in ("run_1", "run_2"))
+    await deliver(deps, early, rejected, late)
+    for run_id in ("run_1", "run_2"):
+        run = await the_run(deps, run_id)
+        assert (run.state, run.failure) == ("failed", FAILURE)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_an_evaluated_model_becomes_one_version_and_the_first_goes_to_production(times: int) -> None:
+    deps = build_deps("registry")
+    run_id = automatic_run_id(DATASET, 1)
+    events = (a_ready_version(), a_study(run_id), a_trained_model(run_id), an_evaluation(run_id, 0.9))
+    await deliver(deps, *events, times=times)
+    assert len(await Repository(deps.database, ModelVersion).find({})) == 1
+    assert await production(deps) == 1
+    run = await the_run(deps, run_id)
+    assert (run.state, run.model_version) == ("succeeded", 1)
+    assert list(run.stage_times) == ["requested", "searching", "training", "evaluating", "registering", "succeeded"]
+    kinds = [type(event) for event in await emitted(deps)]
+    assert kinds[-1] is RunEnded
+    assert kinds.count(ModelVersionRegistered) == kinds.count(ModelAliasChanged) == 1
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "baseline", "expected"),
+    [(0.95, (1, 0.90), 2), (0.90, (1, 0.90), 2), (0.85, (1, 0.90), 1), (0.95, None, 1)],
+)
+async def test_a_later_version_is_promoted_when_not_worse_on_the_same_samples(
+    accuracy: float, baseline: tuple[int, float] | None, expected: int
+) -> None:
+    deps = build_deps("registry")
+    await run_through(deps, 1, an_evaluation(automatic_run_id(DATASET, 1), 0.9))
+    await run_through(deps, 2, an_evaluation(automatic_run_id(DATASET, 2), accuracy, baseline))
+    assert len(await Repository(deps.database, ModelVersion).find({})) == 2
+    assert await production(deps) == expected
+
+
+async def test_a_cancelled_run_gives_no_version_whatever_still_arrives() -> None:
+    deps = build_deps("registry")
+    run_id = automatic_run_id(DATASET, 1)
+    await deliver(deps, a_ready_version(), RunCancelRequested(run_id=run_id))
+    await deliver(deps, a_study(run_id), a_trained_model(run_id), an_evaluation(run_id, 0.9))
+    assert (await the_run(deps, run_id)).state == "cancelled"
+    assert await Repository(deps.database, ModelVersion).find({}) == []
+
+
+async def test_cancelling_an_ended_run_changes_nothing() -> None:
+    deps = build_deps("registry")
+    await run_through(deps, 1, an_evaluation(automatic_run_id(DATASET, 1), 0.9))
+    before = await emitted(deps)
+    await deliver(deps, RunCancelRequested(run_id=automatic_run_id(DATASET, 1)))
+    assert await emitted(deps) == before
+
+
+@pytest.mark.parametrize("kind", ["failed event", "dead letter"])
+async def test_a_stage_that_gives_up_ends_the_run_with_its_reason(kind: str) -> None:
+    deps = build_deps("registry")
+    run_id = automatic_run_id(DATASET, 1)
+    letter = EventDeadLettered(
+        service="hpo",
+        event_id="evt_1",
+        event_type="easyloop.run.started.v1",
+        event_key=run_id,
+        topic="registry.events",
+        partition=0,
+        offset=1,
+        attempts=6,
+        failure=FAILURE,
+    )
+    event = StudyFailed(run_id=run_id, failure=FAILURE) if kind == "failed event" else letter
+    await deliver(deps, a_ready_version(), event)
+    run = await the_run(deps, run_id)
+    assert (run.state, run.failure) == ("failed", FAILURE)
+    assert isinstance((await emitted(deps))[-1], RunEnded)
+
+
+async def test_rolling_back_is_one_request_and_is_written_down() -> None:
+    deps = build_deps("registry")
+    await run_through(deps, 1, an_evaluation(automatic_run_id(DATASET, 1), 0.9))
+    await run_through(deps, 2, an_evaluation(automatic_run_id(DATASET, 2), 0.95, (1, 0.9)))
+    back = AliasMoveRequested(model_id=MODEL, alias="production", version=1, reason="misses cracks", actor="ann")
+    await deliver(deps, back)
+    assert await production(deps) == 1
+    moves = sorted(await Repository(deps.database, AliasMove).find({"model_id": MODEL}), key=lambda move: move.id)
+    story = [(move.previous_version, move.version, move.actor) for move in moves]
+    assert story == [(None, 1, "policy"), (1, 2, "policy"), (2, 1, "ann")]
+
+
+async def test_an_alias_never_names_a_version_that_does_not_exist() -> None:
+    deps = build_deps("registry")
+    await run_through(deps, 1, an_evaluation(automatic_run_id(DATASET, 1), 0.9))
+    await deliver(deps, AliasMoveRequested(model_id=MODEL, alias="production", version=7))
+    assert await production(deps) == 1
