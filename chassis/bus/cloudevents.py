@@ -24,20 +24,25 @@ _REQUIRED = ("ce_id", "ce_source", "ce_specversion", "ce_type", "ce_time", "ce_r
 _TRACE = ("traceparent", "tracestate")
 
 
-def encode(
-    event: Event, *, event_id: str, source: str, time: str, rev: int, traceparent: str | None
-) -> tuple[bytes, bytes, Headers]:
-    """Key, value and headers. `time` is RFC 3339 in UTC with milliseconds.
+def check_size(event: Event) -> None:
+    """To be asked when an event is stored for sending: once stored it has to be sent.
 
     Raises PermanentError `event_too_large`: events carry ids and references, never data.
     """
-    data = event.model_dump_json().encode()
-    if len(data) > MAX_VALUE_BYTES:
+    size = len(event.model_dump_json().encode())
+    if size > MAX_VALUE_BYTES:
         raise PermanentError(
             "event_too_large",
-            f"{event.TYPE} of {event.key} has {len(data)} bytes, {MAX_VALUE_BYTES} are allowed; "
+            f"{event.TYPE} of {event.key} has {size} bytes, {MAX_VALUE_BYTES} are allowed; "
             "store what is large as a blob and refer to it, or split the list into chunks",
         )
+
+
+def encode(
+    event: Event, *, event_id: str, source: str, time: str, rev: int, traceparent: str | None
+) -> tuple[bytes, bytes, Headers]:
+    """Key, value and headers. `time` is RFC 3339 in UTC with milliseconds."""
+    data = event.model_dump_json().encode()
     attributes: dict[str, Any] = {
         "id": event_id,
         "source": source,

@@ -27,14 +27,14 @@ SOCKET_MS = 30_000
 CONFLICT_RETRY_S = 5.0
 
 
-def connect(uri: str) -> Client:
+def connect(uri: str, *, server_selection_ms: int = SERVER_SELECTION_MS) -> Client:
     """A client with short timeouts and aware dates. It connects at its first call; belongs to one event loop."""
     return AsyncMongoClient(
         uri,
         tz_aware=True,
         retryWrites=False,
-        serverSelectionTimeoutMS=SERVER_SELECTION_MS,
-        connectTimeoutMS=SERVER_SELECTION_MS,
+        serverSelectionTimeoutMS=server_selection_ms,
+        connectTimeoutMS=server_selection_ms,
         socketTimeoutMS=SOCKET_MS,
     )
 
