@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import random
 import time
 from dataclasses import dataclass
 
@@ -92,7 +93,8 @@ class Dispatcher:
             except WriteConflict:
                 if attempt == CONFLICT_ATTEMPTS:
                     raise
-                await asyncio.sleep(CONFLICT_PAUSE_S * attempt)
+                # Growing and jittered: transactions that met once do not meet again in step.
+                await asyncio.sleep(CONFLICT_PAUSE_S * attempt * random.uniform(0.5, 1.5))  # noqa: S311 - jitter, not a secret
             else:
                 return "handled"
         raise AssertionError("the loop above returns or raises")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from chassis.bus.cloudevents import check_size
 from chassis.clock import Clock, rfc3339
 from chassis.documents.ports import Database, Document, Documents, DuplicateDocument
 from chassis.errors import AlreadyHandled
@@ -100,6 +101,7 @@ class UnitOfWork:
             raise AlreadyHandled from None
 
     async def _store(self, event: Event) -> None:
+        check_size(event)
         # Raising the aggregate's revision makes two transactions that emit for one key conflict,
         # so whoever sees revision n + 1 committed sees n committed too: the relay relies on it.
         rev = await self.documents.increment(AGGREGATES, event.key, "rev")
