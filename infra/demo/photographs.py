@@ -1,6 +1,6 @@
 """A data set of real photographs that a package ships: brick, grass and gravel, from scikit-image.
 
-Each picture is 512 x 512. Training crops come from its left part, held-out crops from the right, with nothing in common.
+Each picture is 512 x 512. Training crops come from its left part, held-out crops from the right: nothing in common.
 """
 
 import io

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chassis.errors import AlreadyHandled, WriteConflict
+from chassis.errors import AlreadyHandled, PermanentError, WriteConflict
 from chassis.unit_of_work import OUTBOX
 from schemas.dataset import DatasetCreated, ImportAccepted
 from schemas.requests import DatasetRequested
@@ -77,3 +77,12 @@ async def test_a_service_may_not_emit_what_another_one_writes() -> None:
     with pytest.raises(LookupError, match="trainer may not publish"):
         async with deps.unit_of_work() as tx:
             tx.emit(a_dataset())
+
+
+async def test_an_event_too_large_for_the_bus_is_refused_where_it_is_emitted() -> None:
+    deps = build_deps("ingest")
+    huge = DatasetCreated(dataset_id="ds_1", name="x" * 70_000, task="image_classification", auto_train="off")
+    with pytest.raises(PermanentError, match="event_too_large"):
+        async with deps.unit_of_work() as tx:
+            tx.emit(huge)
+    assert await emitted(deps) == []
