@@ -1,0 +1,56 @@
+"""Refuses large bodies where none are expected, before anything reads them into memory."""
+
+import re
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.gateway.api.problems import problem_response
+
+LIMIT = 1 << 20
+# These routes stream their bodies and know their own limits.
+STREAMING = re.compile(r"^/v1/(datasets/[^/]+/imports|models/[^/]+/predict)$")
+
+
+class _Exceeded(Exception):
+    pass
+
+
+class BodyLimit:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or STREAMING.match(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        announced = Headers(scope=scope).get("content-length", "")
+        if announced.isdigit() and int(announced) > LIMIT:
+            await self._refuse(scope, receive, send)
+            return
+        try:
+            await self._app(scope, _counted(receive), send)
+        except _Exceeded:  # raised while the body is read, so no answer has begun
+            await self._refuse(scope, receive, send)
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        detail = f"The body has more than {LIMIT // 1024} kB; this address takes none as large."
+        response = problem_response(Request(scope), 413, "body_too_large", detail)
+        await response(scope, receive, send)
+
+
+def _counted(receive: Receive) -> Receive:
+    size = 0
+
+    async def counted() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > LIMIT:
+            raise _Exceeded
+        return message
+
+    return counted

@@ -1,0 +1,77 @@
+"""What the routes are given, and who may call them."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Header, Request, Security
+from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+
+from chassis.health import Probe
+from services.gateway.api.problems import ApiError
+from services.gateway.deps import GatewayDeps
+from services.gateway.model_pool import ModelPool
+from services.gateway.predicting import PredictionPool
+from services.gateway.settings import GatewaySettings
+
+
+@dataclass(frozen=True)
+class ApiContext:
+    """`stopping` says that the server is on its way down, so that endless streams end."""
+
+    settings: GatewaySettings
+    deps: GatewayDeps
+    models: ModelPool
+    predictions: PredictionPool
+    probes: Mapping[str, Probe]
+    stopping: Callable[[], bool] = lambda: False
+
+
+async def _context(request: Request) -> ApiContext:
+    context: ApiContext = request.app.state.context
+    return context
+
+
+async def _deps(request: Request) -> GatewayDeps:
+    return (await _context(request)).deps
+
+
+Context = Annotated[ApiContext, Depends(_context)]
+Stores = Annotated[GatewayDeps, Depends(_deps)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        description="The same key and the same request give the same answer for 24 hours.",
+    ),
+]
+
+_bearer = HTTPBearer(auto_error=False, scheme_name="AdminKey", description="The admin key as a bearer token.")
+_header = APIKeyHeader(
+    name="X-API-Key",
+    auto_error=False,
+    scheme_name="AdminKeyHeader",
+    description="The admin key in its own header.",
+)
+
+
+async def require_admin(
+    context: Context,
+    bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
+    header: Annotated[str | None, Security(_header)],
+) -> None:
+    """Raises 401 without a key and 403 with a wrong one; compared in constant time."""
+    given = bearer.credentials if bearer else header
+    if not given:
+        detail = "The request carries no key; send the admin key as 'Authorization: Bearer <key>' or as X-API-Key."
+        raise ApiError(401, "key_missing", detail, {"WWW-Authenticate": "Bearer"})
+    expected = context.settings.admin_key.get_secret_value()
+    if not secrets.compare_digest(given.encode(), expected.encode()):
+        raise ApiError(
+            403,
+            "key_wrong",
+            "The key is not this platform's admin key; see secrets.json in its data folder.",
+        )

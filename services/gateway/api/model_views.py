@@ -1,0 +1,78 @@
+"""Models, their versions and aliases as callers see them."""
+
+from pydantic import BaseModel, Field
+
+from schemas.base import BlobRef
+
+
+class Model(BaseModel):
+    """What a data set's runs improve. `aliases` maps names that callers use to versions."""
+
+    id: str = Field(examples=["mdl_01JQ8"])
+    dataset_id: str
+    name: str = Field(description="the name of its data set")
+    task: str
+    last_version: int
+    aliases: dict[str, int] = Field(default={}, examples=[{"production": 2}])
+    created_at: str
+
+
+class ModelList(BaseModel):
+    """Models, newest first."""
+
+    items: list[Model]
+
+
+class ModelVersion(BaseModel):
+    """One trained and evaluated model. Immutable."""
+
+    model_id: str
+    version: int
+    run_id: str
+    dataset_id: str
+    dataset_version: int
+    metrics: dict[str, float]
+    bundle: BlobRef
+    report: BlobRef
+    created_at: str
+
+
+class ModelVersionList(BaseModel):
+    """Versions, newest first."""
+
+    items: list[ModelVersion]
+
+
+class AliasMove(BaseModel):
+    """One line of an alias's history."""
+
+    version: int
+    previous_version: int | None
+    reason: str
+    actor: str
+    at: str
+
+
+class Alias(BaseModel):
+    """A name that callers use. `serving_version` is what this gateway answers from, None while nothing is loaded."""
+
+    model_id: str
+    alias: str
+    version: int
+    serving_version: int | None
+    moves: list[AliasMove] = Field(default=[], description="newest first")
+
+
+class AliasList(BaseModel):
+    """All aliases of a model."""
+
+    items: list[Alias]
+
+
+class AliasRequest(BaseModel):
+    """A move that was asked for; the alias names the version once the registry has done it."""
+
+    model_id: str
+    alias: str
+    version: int
+    reason: str

@@ -1,0 +1,198 @@
+"""/v1/models: models, their versions, reports, bundles and aliases."""
+
+import asyncio
+import shutil
+import tempfile
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, Field, PositiveInt
+from starlette.background import BackgroundTask
+
+from chassis.unit_of_work import UnitOfWork
+from schemas.base import BlobRef
+from schemas.requests import AliasMoveRequested
+from services.gateway.api import data_reading
+from services.gateway.api.context import Context, IdempotencyKey, Stores
+from services.gateway.api.datasets import LOCATION
+from services.gateway.api.model_views import (
+    Alias,
+    AliasList,
+    AliasMove,
+    AliasRequest,
+    Model,
+    ModelList,
+    ModelVersion,
+    ModelVersionList,
+)
+from services.gateway.api.problems import problems, unknown
+from services.gateway.deps import GatewayDeps
+from services.gateway.writing import Accepted, Call, write_once
+
+router = APIRouter(tags=["models"])
+
+ModelId = Annotated[str, Path(description="id of the model", examples=["mdl_01JQ8"])]
+Number = Annotated[int, Path(ge=1, description="version number")]
+AliasName = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_-]{0,62}$", examples=["production"])]
+
+
+@router.get("/v1/models", summary="List the models")
+async def list_models(
+    deps: Stores, dataset_id: Annotated[str | None, Query(description="only that of this data set")] = None
+) -> ModelList:
+    """Newest first."""
+    rows = await deps.registry.find("models", {} if dataset_id is None else {"dataset_id": dataset_id})
+    views = [await _model_view(deps, row) for row in rows]
+    return ModelList(items=sorted(views, key=lambda view: (view.created_at, view.id), reverse=True))
+
+
+@router.get("/v1/models/{model_id}", summary="Show a model", responses=problems(404))
+async def get_model(model_id: ModelId, deps: Stores) -> Model:
+    """With its aliases."""
+    return await _model_view(deps, await find_model(deps, model_id))
+
+
+@router.get("/v1/models/{model_id}/versions", summary="List a model's versions", responses=problems(404))
+async def list_versions(model_id: ModelId, deps: Stores) -> ModelVersionList:
+    """Newest first, with their metrics on the test split."""
+    await find_model(deps, model_id)
+    rows = await deps.registry.find("model_versions", {"model_id": model_id})
+    views = [ModelVersion.model_validate(row) for row in rows]
+    return ModelVersionList(items=sorted(views, key=lambda view: view.version, reverse=True))
+
+
+@router.get("/v1/models/{model_id}/versions/{version}", summary="Show a model's version", responses=problems(404, 422))
+async def get_version(model_id: ModelId, version: Number, deps: Stores) -> ModelVersion:
+    """Where it comes from and how good it is."""
+    return await _find_version(deps, model_id, version)
+
+
+@router.get(
+    "/v1/models/{model_id}/versions/{version}/report",
+    summary="Read the evaluation report",
+    responses={200: {"content": {"application/json": {}}}, **problems(404, 422)},
+    response_class=Response,
+)
+async def get_report(model_id: ModelId, version: Number, deps: Stores) -> Response:
+    """JSON whose shape the task type documents: metrics a class, confusion, threshold, bad cases."""
+    found = await _find_version(deps, model_id, version)
+    return Response(await asyncio.to_thread(deps.blobs.get, found.report), media_type="application/json")
+
+
+@router.get(
+    "/v1/models/{model_id}/versions/{version}/bundle",
+    summary="Download the offline bundle",
+    responses={200: {"content": {"application/zip": {}}}, **problems(404, 422)},
+    response_class=FileResponse,
+)
+async def get_bundle(model_id: ModelId, version: Number, context: Context) -> FileResponse:
+    """A zip with the exported models and a manifest of their hashes."""
+    found = await _find_version(context.deps, model_id, version)
+    folder = await asyncio.to_thread(_fetch, context.deps, found.bundle, context.settings.scratch_dir)
+    return FileResponse(
+        folder / "bundle.zip",
+        media_type="application/zip",
+        filename=f"{model_id}-v{version}.zip",
+        headers={"ETag": f'"{found.bundle.sha256}"'},
+        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
+    )
+
+
+@router.get("/v1/models/{model_id}/aliases", summary="List a model's aliases", responses=problems(404))
+async def list_aliases(model_id: ModelId, context: Context) -> AliasList:
+    """With the history of each: what was in production, since when, and why."""
+    deps = context.deps
+    await find_model(deps, model_id)
+    moves = sorted(
+        await deps.registry.find("alias_moves", {"model_id": model_id}),
+        key=lambda row: (row["at"], row["_id"]),
+        reverse=True,
+    )
+    rows = await deps.registry.find("aliases", {"model_id": model_id})
+    return AliasList(
+        items=[_alias_view(context, row, moves) for row in sorted(rows, key=lambda row: str(row["alias"]))]
+    )
+
+
+class NewAliasVersion(BaseModel):
+    """Which version the alias should name, and why."""
+
+    version: PositiveInt
+    reason: str = Field(default="", max_length=1000, examples=["better on night pictures"])
+
+
+@router.put(
+    "/v1/models/{model_id}/aliases/{alias}",
+    status_code=202,
+    summary="Publish or roll back",
+    responses={**LOCATION, **problems(404, 422)},
+)
+async def move_alias(
+    model_id: ModelId,
+    alias: AliasName,
+    body: NewAliasVersion,
+    deps: Stores,
+    response: Response,
+    key: IdempotencyKey = None,
+) -> AliasRequest:
+    """Gateways answer from that version within seconds, without a request noticing."""
+    await _find_version(deps, model_id, body.version)
+    asked = AliasRequest(model_id=model_id, alias=alias, **body.model_dump())
+
+    async def write(tx: UnitOfWork) -> Accepted:
+        tx.emit(AliasMoveRequested(**asked.model_dump()))
+        return Accepted(f"/v1/models/{model_id}/aliases", asked.model_dump())
+
+    call = Call.of(key, "PUT", f"/v1/models/{model_id}/aliases/{alias}", body.model_dump())
+    accepted = await write_once(deps, call, write)
+    response.headers["Location"] = accepted.location
+    return AliasRequest.model_validate(accepted.answer)
+
+
+async def find_model(deps: GatewayDeps, model_id: str) -> dict[str, Any]:
+    """The registry's record. Raises the 404 problem."""
+    row = await deps.registry.get("models", model_id)
+    if row is None:
+        raise unknown("model", model_id, "/v1/models")
+    return row
+
+
+async def _find_version(deps: GatewayDeps, model_id: str, version: int) -> ModelVersion:
+    await find_model(deps, model_id)
+    row = await deps.registry.get("model_versions", f"{model_id}/{version}")
+    if row is None:
+        raise unknown("version", f"{model_id}/{version}", f"/v1/models/{model_id}/versions")
+    return ModelVersion.model_validate(row)
+
+
+async def _model_view(deps: GatewayDeps, row: dict[str, Any]) -> Model:
+    dataset = await data_reading.find_dataset(deps, row["dataset_id"])
+    aliases = await deps.registry.find("aliases", {"model_id": row["_id"]})
+    named = {alias["alias"]: alias["version"] for alias in aliases}
+    name = dataset.name if dataset else row["dataset_id"]
+    return Model.model_validate({**row, "id": row["_id"], "name": name, "aliases": named})
+
+
+def _alias_view(context: Context, row: dict[str, Any], moves: list[dict[str, Any]]) -> Alias:
+    served = context.models.find(row["model_id"], row["alias"])
+    own = [AliasMove.model_validate(move) for move in moves if move["alias"] == row["alias"]]
+    return Alias(
+        model_id=row["model_id"],
+        alias=row["alias"],
+        version=row["version"],
+        serving_version=served.version if served else None,
+        moves=own,
+    )
+
+
+def _fetch(deps: GatewayDeps, bundle: BlobRef, scratch: FilePath) -> FilePath:
+    scratch.mkdir(parents=True, exist_ok=True)
+    folder = FilePath(tempfile.mkdtemp(prefix="bundle-", dir=scratch))
+    try:
+        deps.blobs.fetch(bundle, folder / "bundle.zip")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder

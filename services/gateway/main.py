@@ -1,0 +1,56 @@
+"""Starts the gateway: `python -m services.gateway.main`."""
+
+import dataclasses
+
+from opentelemetry import trace
+
+from chassis.composition import Assembly, connect, database_name
+from chassis.deps import Deps
+from chassis.documents import mongo
+from chassis.documents.mongo import MongoDatabase
+from chassis.health import loopback_server
+from chassis.runtime import run
+from chassis.settings import load_settings
+from services.gateway import archive, requests, writing
+from services.gateway.api.app import create_app
+from services.gateway.api.context import ApiContext
+from services.gateway.bundles import BundleStore
+from services.gateway.deps import GatewayDeps
+from services.gateway.handlers import HANDLERS
+from services.gateway.model_pool import ModelPool
+from services.gateway.predicting import PredictionPool
+from services.gateway.settings import GatewaySettings
+
+NAME = "gateway"
+READS = ("ingest", "preprocess", "registry")
+INDEXES = (*archive.INDEXES, *requests.INDEXES, *writing.INDEXES)
+
+
+async def serve(settings: GatewaySettings) -> None:
+    """Until it is told to stop."""
+    reader = mongo.connect(settings.mongo_uri.get_secret_value())
+    shared = connect(settings, NAME)
+    deps = GatewayDeps(
+        **{field.name: getattr(shared, field.name) for field in dataclasses.fields(Deps)},
+        read={service: MongoDatabase(reader, database_name(service)) for service in READS},
+    )
+    assembly = Assembly(settings, deps, HANDLERS)
+    models = ModelPool(deps, BundleStore(deps.blobs, settings.data_dir / "models"), settings.instance)
+    predictions = PredictionPool(settings.predict_threads, settings.predict_queue)
+    probes = assembly.probes()
+    context = ApiContext(settings, deps, models, predictions, probes, lambda: server.should_exit)
+    server = loopback_server(create_app(context, trace.get_tracer_provider()), settings.gateway_port)
+    loops = {"consumer": assembly.consumer(), "models": models.turn}
+    service = assembly.service(loops, INDEXES, server)
+    service.closers = [models.close, predictions.close, *service.closers, reader.close]
+    await service.run()
+
+
+def main() -> None:
+    """Read the settings and run."""
+    settings = load_settings(GatewaySettings)
+    run(NAME, settings.log_level, lambda: serve(settings))
+
+
+if __name__ == "__main__":
+    main()

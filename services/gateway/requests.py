@@ -1,0 +1,49 @@
+"""What people asked for, kept from the moment it was accepted, so that a caller always reads its own writes."""
+
+from typing import ClassVar, Literal
+
+from chassis.documents.ports import Index
+from chassis.records import StoredRecord
+from schemas.base import AutoTrain, BlobRef, Preset
+
+
+class DatasetRequest(StoredRecord):
+    """A data set that was asked for. Times are RFC 3339 text."""
+
+    COLLECTION: ClassVar[str] = "dataset_requests"
+
+    name: str
+    task: str
+    auto_train: AutoTrain
+    created_at: str
+
+
+class ImportRequest(StoredRecord):
+    """An archive that was received in full."""
+
+    COLLECTION: ClassVar[str] = "import_requests"
+
+    dataset_id: str
+    file_name: str
+    archive: BlobRef
+    created_at: str
+
+
+class RunRequest(StoredRecord):
+    """A run that was asked for."""
+
+    COLLECTION: ClassVar[str] = "run_requests"
+
+    dataset_id: str
+    version: int
+    preset: Preset
+    trigger: Literal["request"] = "request"
+    created_at: str
+
+
+INDEXES = (
+    Index(DatasetRequest.COLLECTION, ("project_id",)),
+    Index(ImportRequest.COLLECTION, ("dataset_id",)),
+    Index(RunRequest.COLLECTION, ("dataset_id",)),
+    Index(RunRequest.COLLECTION, ("project_id",)),
+)
