@@ -14,7 +14,7 @@ class LearningError(Exception):
         return type(self), (self.code, self.sentence)
 
 
-class SampleRejected(LearningError):  # noqa: N818  (a verdict on a file, the normal outcome of reading, not a fault)
+class SampleRejected(LearningError):
     """One uploaded file cannot be used; the others go on."""
 
 

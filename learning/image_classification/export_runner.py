@@ -1,0 +1,43 @@
+"""Export with Paddle: the float32 network in Paddle's inference format. Importing this module imports Paddle."""
+
+from pathlib import Path
+
+import paddle
+import paddle.nn.functional as F  # noqa: N812  (the field's usual name)
+from paddle import nn
+from paddle.static import InputSpec
+
+from learning.backbones.efficientnet_lite import RESOLUTION, pretrained_layers
+from learning.backbones.efficientnet_lite_runner import EfficientNetLite0
+from learning.image_classification.head_weights import HeadWeights
+
+
+class Classifier(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped here
+    """uint8 [N, S, S, 3] -> float32 scores [N, C]."""
+
+    def __init__(self, head: HeadWeights, temperature: float) -> None:
+        super().__init__()
+        self.backbone = EfficientNetLite0(pretrained_layers())
+        self.kind, self.temperature = head.kind, temperature
+        for name, array in head.arrays.items():
+            self.register_buffer(name, paddle.to_tensor(array))
+        self.eval()
+
+    def forward(self, pictures: paddle.Tensor) -> paddle.Tensor:
+        x = self.backbone(pictures)
+        if self.kind == "cosine":
+            logits = F.normalize(x, axis=1) @ self.kernel * self.gain
+        else:
+            x = (x - self.mean) / self.scale
+            if self.kind == "mlp":
+                x = F.relu(x @ self.hidden_kernel + self.hidden_bias)
+            logits = x @ self.kernel + self.bias
+        return F.softmax(logits / self.temperature, axis=1)
+
+
+def export_paddle(head: HeadWeights, temperature: float, folder: Path) -> None:
+    """Write model.json and model.pdiparams into `folder`, for paddle.inference or paddle.jit.load."""
+    paddle.disable_static()
+    spec = [InputSpec([None, RESOLUTION, RESOLUTION, 3], "uint8", "pictures")]
+    static = paddle.jit.to_static(Classifier(head, temperature), input_spec=spec, full_graph=True)
+    paddle.jit.save(static, str(folder / "model"))

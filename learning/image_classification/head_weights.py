@@ -1,0 +1,67 @@
+"""A trained head as plain arrays: how it is stored, and what it computes, without any framework.
+
+linear: z = (x - mean) / scale @ kernel + bias
+mlp:    z = relu((x - mean) / scale @ hidden_kernel + hidden_bias) @ kernel + bias
+cosine: z = gain * unit(x) @ kernel, whose columns have length 1
+x is float [N, D], z float32 [N, C] (logits).
+"""
+
+import io
+import zipfile
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learning.errors import ArtefactInvalidError
+
+HeadKind: TypeAlias = Literal["linear", "cosine", "mlp"]
+HEAD_KINDS: tuple[HeadKind, ...] = ("linear", "cosine", "mlp")
+_ARRAYS: dict[str, tuple[str, ...]] = {
+    "linear": ("mean", "scale", "kernel", "bias"),
+    "cosine": ("gain", "kernel"),
+    "mlp": ("mean", "scale", "hidden_kernel", "hidden_bias", "kernel", "bias"),
+}
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class HeadWeights:
+    """float32 arrays by name, as the kind demands."""
+
+    kind: HeadKind
+    arrays: dict[str, NDArray[np.float32]]
+
+    @property
+    def class_count(self) -> int:
+        """C, the number of logits."""
+        return int(self.arrays["kernel"].shape[1])
+
+    def logits(self, features: NDArray[Any]) -> NDArray[np.float32]:
+        """float [N, D] -> float32 [N, C]."""
+        x, a = features.astype(np.float32), self.arrays
+        if self.kind == "cosine":
+            length = np.linalg.norm(x, axis=1, keepdims=True)
+            return np.asarray(a["gain"] * (x / np.maximum(length, _TINY)) @ a["kernel"], np.float32)
+        x = (x - a["mean"]) / a["scale"]
+        if self.kind == "mlp":
+            x = np.maximum(x @ a["hidden_kernel"] + a["hidden_bias"], 0)
+        return np.asarray(x @ a["kernel"] + a["bias"], np.float32)
+
+    def to_bytes(self) -> bytes:
+        """An .npz file in memory."""
+        target = io.BytesIO()
+        np.savez(target, kind=np.array(self.kind), **self.arrays)  # type: ignore[arg-type]  # numpy's stub sees a flag
+        return target.getvalue()
+
+
+def head_from_bytes(stored: bytes) -> HeadWeights:
+    """Read what `to_bytes` wrote. Raises ArtefactInvalidError."""
+    try:
+        with np.load(io.BytesIO(stored), allow_pickle=False) as file:
+            kind = cast(HeadKind, str(file["kind"]))
+            return HeadWeights(kind, {name: file[name] for name in _ARRAYS[kind]})
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        sentence = f"The trained head cannot be read ({error}); train the model again."
+        raise ArtefactInvalidError("head_damaged", sentence) from error

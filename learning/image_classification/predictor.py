@@ -1,0 +1,43 @@
+"""Use a bundle with ONNX Runtime alone. Safe from several threads at once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learning.image_classification.bundle import MODEL_FILE, read_manifest
+from learning.image_classification.features import open_session
+from learning.image_classification.reading import decode_square
+from learning.image_classification.views import decoded_side, make_view
+from learning.task import Prediction, Score
+
+_BATCH = 4  # pictures a call of the network: larger ones fall out of the cache
+_NO_SHA = "0" * 64  # view 0 does not depend on it
+
+
+class ImagePredictor:
+    """Holds the session; nothing in it changes after construction."""
+
+    def __init__(self, bundle: Path, threads: int) -> None:
+        self.manifest = read_manifest(bundle)
+        self._resolution: int = self.manifest.document["preprocessing"]["input"]["shape"][1]
+        self._session = open_session(bundle / MODEL_FILE, threads)
+
+    def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
+        """One prediction a picture, in order. Raises SampleRejected, naming its position, for the first bad one."""
+        pictures = [self._picture(raw, f"picture {at}") for at, raw in enumerate(contents, start=1)]
+        predictions: list[Prediction] = []
+        for start in range(0, len(pictures), _BATCH):
+            (scores,) = self._session.run(["scores"], {"pictures": np.stack(pictures[start : start + _BATCH])})
+            predictions += [self._prediction(row) for row in scores]
+        return predictions
+
+    def _picture(self, raw: bytes, name: str) -> NDArray[np.uint8]:
+        square = decode_square(raw, name, decoded_side(self._resolution))
+        return make_view(square, self._resolution, _NO_SHA, 0, 0)
+
+    def _prediction(self, scores: NDArray[np.float32]) -> Prediction:
+        classes = self.manifest.classes
+        order = np.argsort(-scores, kind="stable")
+        return Prediction(tuple(Score(classes[i].id, classes[i].name, float(scores[i])) for i in order))
