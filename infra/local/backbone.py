@@ -1,26 +1,33 @@
-"""Building the image backbone, once for a data folder, beside the start of the servers."""
+"""Building the image backbone beside the start of the servers; done once by a user, then copied."""
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 from infra.local.errors import StackError
 from infra.local.layout import REPOSITORY
 from infra.local.log_tail import log_tail
 
 BUILD_SECONDS = 300
+SOURCES = REPOSITORY / "learning" / "backbones"
 
 
 @dataclass(frozen=True)
 class BackboneBuild:
-    """A build under way, or none when the folder was there (`process` is None)."""
+    """A build under way; `process` is None when the folder was there. `started` is a monotonic time."""
 
     process: subprocess.Popen[bytes] | None
+    folder: Path
     log: Path
     started: float
 
@@ -31,36 +38,62 @@ class BackboneBuild:
         try:
             status = self.process.wait(BUILD_SECONDS)
         except subprocess.TimeoutExpired as error:
-            reason = f"it was not built within {BUILD_SECONDS} s"
-            raise StackError("image backbone", reason, f"its log is {self.log}", log_tail(self.log)) from error
+            raise self._failure(f"it was not built within {BUILD_SECONDS} s") from error
         if status:
-            raise StackError("image backbone", "it could not be built", f"its log is {self.log}", log_tail(self.log))
-        self.log.unlink()
-        self.report_seconds(report)
-
-    def report_seconds(self, report: Callable[[str], None]) -> None:
-        """One line like those of the servers."""
+            raise self._failure("it could not be built")
+        copy_whole(self.folder, kept_backbone())
         report(f"  {'backbone':<11} built after {time.monotonic() - self.started:4.1f} s   (once)")
+
+    def _failure(self, reason: str) -> StackError:
+        return StackError("image backbone", reason, f"its log is {self.log}", log_tail(self.log))
 
 
 @contextmanager
 def building_backbone(folder: Path, log: Path) -> Iterator[BackboneBuild]:
-    """Start `python -m learning.backbones` unless the folder is there; leaving early ends the build."""
+    """Build the backbone in a process of its own unless it is in `folder` or kept; leaving early ends the build."""
+    kept = kept_backbone()
+    if not (folder / "backbone.json").exists() and kept.is_dir():
+        copy_whole(kept, folder)
     if (folder / "backbone.json").exists():
-        yield BackboneBuild(None, log, time.monotonic())
+        yield BackboneBuild(None, folder, log, time.monotonic())
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    process = _launch(folder, log)
+    try:
+        yield BackboneBuild(process, folder, log, time.monotonic())
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _launch(folder: Path, log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "learning.backbones", str(folder)],
             cwd=REPOSITORY,
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "MKL_DEBUG_CPU_TYPE": "5", "OMP_NUM_THREADS": str(os.cpu_count() or 1)},
         )
-    try:
-        yield BackboneBuild(process, log, time.monotonic())
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+
+
+def kept_backbone(sources: Path = SOURCES) -> Path:
+    """Where the user's backbone is kept for other data folders; other code that builds it is another place."""
+    digest = hashlib.sha256()
+    for source in sorted(sources.glob("*.py")):
+        digest.update(source.read_bytes())
+    return Path(platformdirs.user_cache_dir("easyloop")) / f"backbones-{digest.hexdigest()[:12]}"
+
+
+def copy_whole(source: Path, target: Path) -> None:
+    """Copy a folder so that the target is never there in part; a target that is there stays as it is."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".copy-") as scratch:
+        copy = Path(scratch) / "copy"
+        shutil.copytree(source, copy)
+        try:
+            copy.rename(target)
+        except OSError:
+            # Somebody else was faster; their copy is as good.
+            if not target.is_dir():
+                raise

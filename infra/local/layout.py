@@ -98,6 +98,8 @@ def make_private(folder: Path) -> None:
 
 
 def _refuse_unusable(root: Path) -> None:
-    # Supervisor cuts a setting at " ;" or " #" and offers no way to escape them.
-    if any(mark in str(root) for mark in (" ;", " #", "\n")):
-        raise StackError(str(root), "the path of the data folder holds ' ;' or ' #'", f"set {DATA_DIR_VARIABLE}")
+    # Supervisor expands, cuts and strips these, some of them twice, and offers no way to escape them.
+    held = [mark for mark in (" ;", " #", "%", "'", '"', "\n") if mark in str(root)]
+    if held:
+        remedy = f"set {DATA_DIR_VARIABLE} to a folder whose path has no quotes, no % and no ' ;' or ' #'"
+        raise StackError(str(root), f"the path of the data folder holds {held[0]!r}", remedy)

@@ -1,6 +1,7 @@
 """A whole local stack as a value: its programs, addresses and checks, computed before anything starts."""
 
 import json
+import os
 import socket
 import urllib.error
 import urllib.request
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from infra.local.atomic_file import PRIVATE, write_atomically
 from infra.local.credentials import ensure_credentials
+from infra.local.errors import StackError
 from infra.local.kafka import KafkaRuntime
 from infra.local.layout import Layout
 from infra.local.ports import LOOPBACK, choose_ports, load_ports, save_ports
@@ -20,6 +22,7 @@ from infra.local.services import SERVICE_PORTS, ready_url, service_programs
 from infra.local.supervisor_config import render
 
 RAY_PORTS: Mapping[str, int] = {"ray": 6379, "ray_node": 6380}
+GATEWAY_PORT_VARIABLE = "EASYLOOP_GATEWAY_PORT"
 ALL_PORTS: Mapping[str, int] = {**USUAL_PORTS, **RAY_PORTS, **SERVICE_PORTS}
 SERVER_NAMES = ("s3", "mongo", "kafka")
 
@@ -82,10 +85,23 @@ def plan_stack(layout: Layout, ports: Mapping[str, int]) -> Stack:
 
 
 def fresh_ports(layout: Layout) -> dict[str, int]:
-    """Ports for a start: the remembered ones as far as they are free. They are remembered in turn."""
-    ports = choose_ports(ALL_PORTS, load_ports(layout.ports_file), WITH_GRPC)
+    """Ports for a start: the remembered ones as far as they are free. They are remembered in turn.
+
+    EASYLOOP_GATEWAY_PORT, when it is set, comes before what is remembered.
+    """
+    remembered, usual = load_ports(layout.ports_file), dict(ALL_PORTS)
+    if wish := os.environ.get(GATEWAY_PORT_VARIABLE):
+        usual["gateway"] = _port(wish)
+        remembered.pop("gateway", None)
+    ports = choose_ports(usual, remembered, WITH_GRPC)
     save_ports(layout.ports_file, ports)
     return ports
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 65_536:
+        raise StackError(f"{GATEWAY_PORT_VARIABLE}={text}", "it is not a port", "give a number between 1 and 65535")
+    return int(text)
 
 
 def _service_check(port: int) -> Check:

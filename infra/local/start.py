@@ -25,6 +25,8 @@ from infra.local.stop import end_strays
 from infra.local.supervisor_client import ALIVE_STATES, Supervisor
 
 READY_SECONDS = 90
+# A program that ended more often than this while it started is not going to.
+MOST_PROCESSES = 3
 
 Report = Callable[[str], None]
 
@@ -38,11 +40,12 @@ def start_everything(layout: Layout, report: Report) -> Stack:
         if start.answers((*SERVER_NAMES, "ray", *SERVICE_PORTS)):
             report("EasyLoop is up already")
             return start.stack
+        started = time.monotonic()
         with building_backbone(layout.backbones, layout.log_of("backbone")) as backbone:
             start.servers()
             backbone.wait(report)
         start.services()
-        start.stack.write_addresses()
+        start.finish(started)
     return start.stack
 
 
@@ -52,8 +55,9 @@ def start_servers(layout: Layout, report: Report) -> Stack:
         if start.answers(SERVER_NAMES):
             report("the servers are up already")
         else:
+            started = time.monotonic()
             start.servers()
-            start.stack.write_addresses()
+            start.finish(started)
     return start.stack
 
 
@@ -93,6 +97,11 @@ class Start:
             for name in ("ray", *SERVICE_PORTS):
                 follow(name)
 
+    def finish(self, started: float) -> None:
+        """Write down where everything is, and say how long it took since `started` (a monotonic time)."""
+        self.stack.write_addresses()
+        self.report(f"everything is ready after {time.monotonic() - started:.1f} s")
+
     @contextmanager
     def _side_by_side(self) -> Iterator[Callable[..., None]]:
         """Gives a function that starts a program and follows it in a thread; leaving waits for all of them.
@@ -118,8 +127,9 @@ class Start:
 
     def _until_ready(self, name: str, then: Callable[[], None] | None) -> None:
         check = self.stack.checks()[name]
+        pids: set[int] = set()
         try:
-            seconds = wait_until_ready(check, lambda: self._starts(name), READY_SECONDS)
+            seconds = wait_until_ready(check, lambda: self._starts(name, pids), READY_SECONDS)
         except NotReadyError as error:
             log = self.stack.layout.log_of(name)
             remedy = f"its log is {log}; `make down`, then `make up` starts afresh"
@@ -128,8 +138,12 @@ class Start:
             then()
         self.report(f"  {name:<11} ready after {seconds:4.1f} s   port {self.stack.ports[name]}")
 
-    def _starts(self, name: str) -> bool:
-        return not self._abandoned.is_set() and self.supervisor.state_of(name) in ALIVE_STATES
+    def _starts(self, name: str, pids: set[int]) -> bool:
+        """Whether it may still become ready; `pids` collects the process ids that it had in this start."""
+        info = self.supervisor.processes()[name]
+        if info.pid:
+            pids.add(info.pid)
+        return not self._abandoned.is_set() and info.state in ALIVE_STATES and len(pids) <= MOST_PROCESSES
 
     def _make_bucket(self) -> None:
         keys, address = self.stack.servers.credentials, self.stack.servers.s3_address
@@ -142,7 +156,6 @@ class Start:
 @contextmanager
 def _start_of(layout: Layout, report: Report) -> Iterator[Start]:
     """A start with supervisord running; the only one for this data folder at a time."""
-    started = time.monotonic()
     layout.make_folders()
     with _lock(layout):
         supervisor = Supervisor(layout)
@@ -155,7 +168,6 @@ def _start_of(layout: Layout, report: Report) -> Iterator[Start]:
             stack.write_settings(bus)
             supervisor.launch()
         yield Start(stack, supervisor, report)
-        report(f"ready after {time.monotonic() - started:.1f} s")
 
 
 @contextmanager

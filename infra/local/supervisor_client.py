@@ -78,10 +78,6 @@ class Supervisor:
         """Every program by name."""
         return {info.name: info for info in map(_process_info, self._call("getAllProcessInfo"))}
 
-    def state_of(self, name: str) -> str:
-        """The state of one program."""
-        return _process_info(self._call("getProcessInfo", name)).state
-
     def start(self, name: str) -> None:
         """Start a program without waiting; nothing happens when it runs."""
         self._call_unless(ALREADY_STARTED, "startProcess", name)

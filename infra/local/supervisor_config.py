@@ -74,6 +74,11 @@ def escape(text: str) -> str:
 
 
 def environment_text(environment: Mapping[str, str]) -> str:
-    """`A="1",B="2"`, as supervisor reads it: the rules of a POSIX shell inside double quotes."""
-    quoted = {name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in environment.items()}
-    return ",".join(f'{name}="{value}"' for name, value in sorted(quoted.items()))
+    """`A="1",B="2"`, as supervisor reads it: nothing inside double quotes means anything else.
+
+    Raises ValueError for a value with a double quote or a quote at its end, which it cannot read.
+    """
+    for name, value in environment.items():
+        if '"' in value or value != value.strip("'"):
+            raise ValueError(f"{name}: supervisor cannot pass on a value with these quotes")
+    return ",".join(f'{name}="{value}"' for name, value in sorted(environment.items()))
