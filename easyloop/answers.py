@@ -1,0 +1,189 @@
+"""What the platform answers, as values. Fields it adds later are ignored."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Answer(BaseModel):
+    """Frozen."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Failure(Answer):
+    """Why something ended badly."""
+
+    code: str
+    sentence: str
+
+
+class Dataset(Answer):
+    """A data set."""
+
+    id: str
+    name: str
+    task: str
+    auto_train: str
+    status: str
+    last_version: int | None = None
+    created_at: str
+
+
+class Import(Answer):
+    """An uploaded archive on its way to becoming a version."""
+
+    id: str
+    dataset_id: str
+    file_name: str
+    sha256: str | None = None
+    size: int | None = None
+    status: Literal["requested", "accepted", "ingested", "rejected"]
+    version: int | None = None
+    failure: Failure | None = None
+
+
+class ClassCount(Answer):
+    """A class and how many samples carry it."""
+
+    id: str
+    name: str
+    count: int
+
+
+class Finding(Answer):
+    """What a check found."""
+
+    code: str
+    severity: str
+    sentence: str
+
+
+class Rejection(Answer):
+    """One file that was refused."""
+
+    name: str
+    code: str
+    sentence: str
+
+
+class Version(Answer):
+    """A snapshot of a data set."""
+
+    dataset_id: str
+    version: int
+    status: Literal["open", "ready", "rejected"]
+    sample_count: int = 0
+    rejected_count: int = 0
+    classes: list[ClassCount] = []
+    split_counts: dict[str, int] = {}
+    findings: list[Finding] = []
+    rejections: list[Rejection] | None = None
+    failure: Failure | None = None
+
+
+class Run(Answer):
+    """One attempt to make a better model."""
+
+    id: str
+    dataset_id: str
+    version: int
+    preset: str
+    trigger: str
+    state: str
+    model_id: str | None = None
+    model_version: int | None = None
+    failure: Failure | None = None
+    stage_times: dict[str, str] = {}
+    trace_id: str | None = None
+    created_at: str
+    ended_at: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more happens to it."""
+        return self.state in {"succeeded", "failed", "cancelled"}
+
+
+class Model(Answer):
+    """What a data set's runs improve."""
+
+    id: str
+    dataset_id: str
+    name: str
+    task: str
+    last_version: int
+    aliases: dict[str, int] = {}
+    created_at: str
+
+
+class ModelVersion(Answer):
+    """One trained and evaluated model."""
+
+    model_id: str
+    version: int
+    run_id: str
+    dataset_id: str
+    dataset_version: int
+    metrics: dict[str, float]
+    created_at: str
+
+
+class Alias(Answer):
+    """A name that callers use; `serving_version` is what the gateway answers from."""
+
+    model_id: str
+    alias: str
+    version: int
+    serving_version: int | None = None
+
+
+class Score(Answer):
+    """How strongly a prediction speaks for one class, 0 to 1."""
+
+    class_id: str
+    name: str
+    score: float
+
+
+class FilePrediction(Answer):
+    """The best classes of one file, best first, or why it could not be read."""
+
+    name: str | None = None
+    results: list[Score]
+    failure: Failure | None = None
+
+
+class Predictions(Answer):
+    """One entry a file, in the order they were sent."""
+
+    model_id: str
+    version: int
+    threshold: float
+    predictions: list[FilePrediction]
+
+
+class Event(Answer):
+    """One archived event."""
+
+    seq: int
+    event_id: str
+    type: str
+    key: str
+    run_id: str | None = None
+    time: str
+    data: dict[str, Any]
+
+
+class Span(Answer):
+    """One step of a trace."""
+
+    name: str
+    service: str
+    span_id: str
+    parent_span_id: str | None = None
+    start: str
+    duration_ms: float
+    status: str = "unset"
+    status_message: str = ""
+    attributes: dict[str, Any] = {}

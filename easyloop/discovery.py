@@ -1,0 +1,51 @@
+"""Finds the platform: the one that the environment names, otherwise the local one below the data folder."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from easyloop.errors import EasyLoopError
+
+URL, KEY, ADMIN_KEY, DATA_DIR = "EASYLOOP_URL", "EASYLOOP_API_KEY", "EASYLOOP_ADMIN_KEY", "EASYLOOP_DATA_DIR"
+START = "start it with 'python -m infra.local up'"
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Where it answers, and the key it wants."""
+
+    url: str
+    key: str = field(repr=False)
+
+
+def find_platform(environment: Mapping[str, str] = os.environ) -> Platform:
+    """EASYLOOP_URL and EASYLOOP_API_KEY beat the local stack. Raises EasyLoopError with what to do."""
+    key = environment.get(KEY) or environment.get(ADMIN_KEY)
+    if (url := environment.get(URL)) and key:
+        return Platform(url.rstrip("/"), key)
+    stack_file = Path(environment.get(DATA_DIR) or ".easyloop") / "run" / "stack.json"
+    stack = _read(stack_file)
+    if stack is None:
+        sentence = f"No EasyLoop is running here ({stack_file} is not there); {START}, or set {URL} and {KEY}."
+        raise EasyLoopError("platform_unknown", sentence)
+    return Platform((url or stack["gateway_url"]).rstrip("/"), key or _local_key(stack))
+
+
+def _local_key(stack: Mapping[str, str]) -> str:
+    place = Path(stack.get("admin_key_file") or stack.get("secrets") or "secrets.json")
+    secrets = _read(place)
+    if secrets is None or "admin_key" not in secrets:
+        raise EasyLoopError("key_unknown", f"{place} holds no admin_key; set {KEY}.")
+    return secrets["admin_key"]
+
+
+def _read(path: Path) -> dict[str, str] | None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise EasyLoopError("file_unreadable", f"{path} cannot be read ({error}); restart the platform.") from error
+    return content if isinstance(content, dict) else None
