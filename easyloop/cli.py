@@ -79,7 +79,7 @@ def upload(
         version = client.wait_for_version(target.id, imported.id)
         showing.version(console, version)
         if target.auto_train != "off":
-            _follow(client, console, _automatic_run(client, target.id, version.version))
+            _follow(client, console, client.automatic_run(target.id, version.version))
 
 
 @dataset_app.command("list")
@@ -233,15 +233,6 @@ def _session(ctx: typer.Context) -> Iterator[tuple[Client, Console]]:
 
 def _of_types(events: Iterator[Event], types: list[str] | None) -> Iterator[Event]:
     return (event for event in events if not types or event.type in types)
-
-
-def _automatic_run(client: Client, dataset_id: str, version: int) -> Run:
-    """The run that a ready version starts by itself; it appears within moments."""
-    while True:
-        for run in client.runs(dataset_id):
-            if run.version == version and run.trigger == "auto":
-                return run
-        client.pause()
 
 
 def _follow(client: Client, console: Console, run: Run) -> None:

@@ -129,6 +129,14 @@ class Client:
         """One run."""
         return Run.model_validate(self._http.get(f"/v1/runs/{run_id}").json())
 
+    def automatic_run(self, dataset_id: str, version: int) -> Run:
+        """The run that a ready version starts by itself, once it is there; ask only where auto_train is not off."""
+        while True:
+            for run in self.runs(dataset_id):
+                if run.version == version and run.trigger == "auto":
+                    return run
+            self._http.pause()
+
     def cancel_run(self, run_id: str) -> Run:
         """Idempotent."""
         return Run.model_validate(self._http.post(f"/v1/runs/{run_id}/cancel", dict).json())
@@ -177,6 +185,11 @@ class Client:
     def aliases(self, model_id: str) -> list[Alias]:
         """Which names point at which version."""
         return [Alias.model_validate(item) for item in self._items(f"/v1/models/{model_id}/aliases")]
+
+    def wait_until_served(self, model_id: str, version: int, alias: str = "production") -> None:
+        """Until the gateway answers from that version."""
+        while not any(one.alias == alias and one.serving_version == version for one in self.aliases(model_id)):
+            self._http.pause()
 
     def report(self, model_id: str, version: int) -> dict[str, Any]:
         """The evaluation report, as its task type documents it."""

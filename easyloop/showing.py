@@ -14,6 +14,9 @@ from easyloop.trace_tree import Node, build, label, lines
 
 def say(console: Console, text: str) -> None:
     """One line as it is, without markup and never wrapped."""
+    if not console.is_terminal:
+        console.file.write(f"{text}\n")  # rich would turn tabs into spaces
+        return
     console.print(escape(text), highlight=False, soft_wrap=True)
 
 

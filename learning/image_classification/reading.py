@@ -14,7 +14,8 @@ from learning.errors import SampleRejected
 from learning.task import Prepared
 
 EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".mpo", ".png", ".tif", ".tiff", ".webp")
-_FORMATS = ("BMP", "GIF", "JPEG", "MPO", "PNG", "TIFF", "WEBP")
+# MPO is not among them: Pillow opens it as JPEG and then calls it MPO.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
 # Stored as they are: every browser shows them, and a photograph is not compressed a second time.
 _MEDIA_TYPES = {"JPEG": "image/jpeg", "MPO": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
 _LOSSY = ("JPEG", "MPO", "WEBP")
