@@ -24,7 +24,7 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     """Requests are traced where a provider is given."""
     app = FastAPI(title="EasyLoop", version=VERSION, description=DESCRIPTION, redoc_url=None, redirect_slashes=False)
     app.state.context = context
-    shared = problems(401, 403, 500, 503)
+    shared = problems(401, 403, 422, 500, 503)
     for part in (datasets, imports, runs, events, models, predict):
         app.include_router(part.router, dependencies=[Depends(require_admin)], responses=shared)
     health.install(app)

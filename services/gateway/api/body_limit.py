@@ -6,15 +6,11 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.gateway.api.problems import problem_response
+from services.gateway.api.problems import BodyTooLarge, body_too_large
 
 LIMIT = 1 << 20
 # These routes stream their bodies and know their own limits.
 STREAMING = re.compile(r"^/v1/(datasets/[^/]+/imports|models/[^/]+/predict)$")
-
-
-class _Exceeded(Exception):
-    pass
 
 
 class BodyLimit:
@@ -29,17 +25,9 @@ class BodyLimit:
             return
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdigit() and int(announced) > LIMIT:
-            await self._refuse(scope, receive, send)
+            await body_too_large(Request(scope), LIMIT)(scope, receive, send)
             return
-        try:
-            await self._app(scope, _counted(receive), send)
-        except _Exceeded:  # raised while the body is read, so no answer has begun
-            await self._refuse(scope, receive, send)
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        detail = f"The body has more than {LIMIT // 1024} kB; this address takes none as large."
-        response = problem_response(Request(scope), 413, "body_too_large", detail)
-        await response(scope, receive, send)
+        await self._app(scope, _counted(receive), send)
 
 
 def _counted(receive: Receive) -> Receive:
@@ -50,7 +38,7 @@ def _counted(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > LIMIT:
-            raise _Exceeded
+            raise BodyTooLarge(LIMIT)
         return message
 
     return counted

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 
 from chassis.blobs.ports import BlobDamaged, BlobMissing
 from chassis.errors import TransientError
-from services.gateway.api.problems import ApiError, FieldFault, problem_response
+from services.gateway.api.problems import ApiError, BodyTooLarge, FieldFault, body_too_large, problem_response
 from services.gateway.writing import KeyReused
 
 log = logging.getLogger(__name__)
@@ -22,6 +22,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ApiError, _api_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(BodyTooLarge, _body_too_large)
     app.add_exception_handler(TransientError, _unavailable)
     app.add_exception_handler(KeyReused, _key_reused)
     app.add_exception_handler(BlobMissing, _blob_lost)
@@ -54,6 +55,11 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     detail = f"{request.method} {request.url.path}: {error.detail}."
     code = phrase.lower().replace(" ", "_").replace("-", "_")
     return problem_response(request, error.status_code, code, detail, headers=error.headers)
+
+
+async def _body_too_large(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, BodyTooLarge)  # noqa: S101 - narrows the type: registered for this class
+    return body_too_large(request, error.limit)
 
 
 async def _unavailable(request: Request, error: Exception) -> JSONResponse:

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -52,6 +53,20 @@ class ApiError(Exception):
         self.code = code
         self.detail = detail
         self.headers = dict(headers or {})
+
+
+class BodyTooLarge(HTTPException):
+    """Raised while a body is read. An HTTPException, for FastAPI turns anything else into a plain 400 there."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413)
+        self.limit = limit
+
+
+def body_too_large(request: Request, limit: int) -> JSONResponse:
+    """413 for addresses that take small bodies only; `limit` in bytes."""
+    detail = f"The body has more than {limit // 1024} kB; this address takes none as large."
+    return problem_response(request, 413, "body_too_large", detail)
 
 
 def unknown(kind: str, identifier: str, where: str) -> ApiError:
