@@ -1,0 +1,130 @@
+"""The import process: read an archive once, store each sample, say each chunk. Deterministic, so that it can run again.
+
+Messages: {"chunk": {chunk, samples, sample_count}}, in order. Result: {"counts": {...}, "failure": null or Failure}.
+"""
+
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from chassis.blobs.ports import BlobMissing, BlobStore
+from chassis.errors import PermanentError
+from chassis.failpoints import Failpoints
+from chassis.manifests import MEDIA_TYPE, RawSample, Rejection, write_raw, write_rejections
+from learning.registry import get_task
+from schemas.base import BlobRef
+from services.ingest.archive_kind import HEAD_BYTES, unreadable_archive
+from services.ingest.archive_plan import ArchiveLimits, ArchivePlan, PlannedEntry, plan_archive
+from services.ingest.rejection_summary import nothing_usable
+
+CHUNK_SAMPLES = 200
+UPLOAD_THREADS = 16
+AFTER_CHUNK = "ingest.after_chunk"
+
+# What zipfile raises for an entry that is damaged or packed in a way it does not know.
+_ENTRY_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError)
+
+Say = Callable[[dict[str, Any]], None]
+
+
+@dataclass
+class _Outcome:
+    """Counts so far, and every refused entry: those named by the plan, then those that could not be read."""
+
+    rejections: list[Rejection]
+    chunk_count: int = 0
+    sample_count: int = 0
+
+
+@dataclass(frozen=True)
+class ArchiveImport:
+    """One import. At most UPLOAD_THREADS samples are in memory at a time."""
+
+    blobs: BlobStore
+    limits: ArchiveLimits
+    scratch: Path
+    failpoints: Failpoints = field(default_factory=lambda: Failpoints({}, Path()))
+    chunk_samples: int = CHUNK_SAMPLES
+
+    def run(self, order: dict[str, Any], say: Say) -> dict[str, Any]:
+        """Returns the job's result. Raises PermanentError when the file as a whole cannot be read."""
+        self.scratch.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=self.scratch, prefix="import-") as folder:
+            path = Path(folder) / "archive.zip"
+            self._fetch(BlobRef.model_validate(order["archive"]), path)
+            with closing(open_archive(path, order["file_name"])) as archive:
+                accepts = get_task(order["task"]).accepts
+                plan = plan_archive(archive.infolist(), accepts, self.limits, order["file_name"])
+                outcome = self._store_all(archive, plan, order["project_id"], say)
+        return self._result(outcome, order)
+
+    def _fetch(self, ref: BlobRef, path: Path) -> None:
+        try:
+            self.blobs.fetch(ref, path)
+        except BlobMissing as error:
+            sentence = f"The uploaded archive is gone ({error}); upload it again."
+            raise PermanentError("archive_missing", sentence) from error
+
+    def _store_all(self, archive: zipfile.ZipFile, plan: ArchivePlan, project_id: str, say: Say) -> _Outcome:
+        outcome = _Outcome(list(plan.rejections))
+        with ThreadPoolExecutor(UPLOAD_THREADS, "upload") as threads:
+            stored = threads.map(lambda entry: self._store(archive, entry, project_id), plan.entries)
+            good = _without_rejections(stored, outcome.rejections)
+            while samples := list(islice(good, self.chunk_samples)):
+                ref = self.blobs.put(project_id, write_raw(samples), MEDIA_TYPE)
+                chunk = {"chunk": outcome.chunk_count, "samples": ref.model_dump(mode="json")}
+                say({"chunk": {**chunk, "sample_count": len(samples)}})
+                outcome.chunk_count += 1
+                outcome.sample_count += len(samples)
+                self.failpoints.reach(AFTER_CHUNK)
+        return outcome
+
+    def _store(self, archive: zipfile.ZipFile, entry: PlannedEntry, project_id: str) -> RawSample | Rejection:
+        try:
+            content = archive.read(entry.info)
+        except _ENTRY_FAULTS as error:
+            sentence = f"{entry.name}: it cannot be unpacked ({error}); pack the archive again."
+            return Rejection(entry.name, "damaged_entry", sentence)
+        return RawSample(entry.name, (entry.label,), self.blobs.put(project_id, content, "application/octet-stream"))
+
+    def _result(self, outcome: _Outcome, order: dict[str, Any]) -> dict[str, Any]:
+        rejections = None
+        if outcome.rejections:
+            rejections = self.blobs.put(order["project_id"], write_rejections(outcome.rejections), MEDIA_TYPE)
+        counts = {
+            "chunk_count": outcome.chunk_count,
+            "sample_count": outcome.sample_count,
+            "rejected_count": len(outcome.rejections),
+            "rejections": None if rejections is None else rejections.model_dump(mode="json"),
+        }
+        is_empty = outcome.sample_count == 0
+        failure = nothing_usable(order["file_name"], outcome.rejections) if is_empty else None
+        return {"counts": counts, "failure": None if failure is None else failure.model_dump(mode="json")}
+
+
+def open_archive(path: Path, file_name: str) -> zipfile.ZipFile:
+    """Raises PermanentError that names what the file is instead of a zip archive."""
+    try:
+        return zipfile.ZipFile(path)
+    except zipfile.BadZipFile as error:
+        with path.open("rb") as file:
+            code, sentence = unreadable_archive(file.read(HEAD_BYTES), file_name)
+        raise PermanentError(code, sentence) from error
+    except (NotImplementedError, UnicodeDecodeError, ValueError) as error:
+        sentence = f"{file_name}: the table of contents cannot be read ({error}); pack the archive again."
+        raise PermanentError("damaged_archive", sentence) from error
+
+
+def _without_rejections(stored: Iterator[RawSample | Rejection], rejections: list[Rejection]) -> Iterator[RawSample]:
+    for outcome in stored:
+        if isinstance(outcome, Rejection):
+            rejections.append(outcome)
+        else:
+            yield outcome

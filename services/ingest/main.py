@@ -1,0 +1,53 @@
+"""Starts ingest: `python -m services.ingest.main`; with `job` behind it, the process of one import."""
+
+import sys
+
+from chassis.composition import Assembly, blob_store, connect
+from chassis.documents.ports import Index
+from chassis.failpoints import Failpoints
+from chassis.job_process import JobContext, run_job
+from chassis.runtime import run
+from chassis.settings import load_settings
+from services.ingest.handlers import HANDLERS, IMPORT, JOB_KINDS
+from services.ingest.import_job import ArchiveImport
+from services.ingest.records import Chunk, Import
+from services.ingest.settings import IngestSettings
+
+NAME = "ingest"
+INDEXES = (
+    Index(Import.COLLECTION, ("dataset_id",)),
+    Index(Import.COLLECTION, ("ended_at",)),
+    Index(Chunk.COLLECTION, ("dataset_version",)),
+)
+
+
+async def serve(settings: IngestSettings) -> None:
+    """Until it is told to stop."""
+    deps = connect(settings, NAME)
+    assembly = Assembly(settings, deps, HANDLERS)
+    loops = {"consumer": assembly.consumer(), "jobs": assembly.worker(deps, JOB_KINDS, "services.ingest.main", {})}
+    await assembly.service(loops, INDEXES).run()
+
+
+def work(settings: IngestSettings) -> None:
+    """Do the one import that standard input names."""
+    failpoints = Failpoints.parse(settings.failpoints, settings.data_dir)
+    archive = ArchiveImport(blob_store(settings), settings.limits, settings.scratch_dir, failpoints)
+
+    def read_archive(context: JobContext) -> dict[str, object]:
+        return archive.run(context.args, context.say)
+
+    run_job(NAME, settings, {IMPORT: read_archive})
+
+
+def main() -> None:
+    """Read the settings and run."""
+    settings = load_settings(IngestSettings)
+    if sys.argv[1:] == ["job"]:
+        work(settings)
+    else:
+        run(NAME, settings.log_level, lambda: serve(settings))
+
+
+if __name__ == "__main__":
+    main()

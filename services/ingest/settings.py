@@ -1,0 +1,29 @@
+"""Settings of ingest: how large an archive may be."""
+
+from pydantic import Field
+
+from chassis.settings import ServiceSettings
+from services.ingest.archive_plan import ArchiveLimits
+
+_DEFAULT = ArchiveLimits()
+
+
+class IngestSettings(ServiceSettings):
+    """The limits on archives; each is judged before anything is unpacked."""
+
+    archive_max_entries: int = Field(default=_DEFAULT.entries, gt=0, description="most entries of an archive")
+    archive_max_bytes: int = Field(
+        default=_DEFAULT.unpacked_bytes, gt=0, description="most bytes an archive unpacks to"
+    )
+    archive_max_ratio: int = Field(default=_DEFAULT.ratio, gt=0, description="most times an entry over 1 MB may grow")
+    sample_max_bytes: int = Field(default=_DEFAULT.sample_bytes, gt=0, description="most bytes of one sample")
+
+    @property
+    def limits(self) -> ArchiveLimits:
+        """As the reader of archives wants them."""
+        return ArchiveLimits(
+            entries=self.archive_max_entries,
+            unpacked_bytes=self.archive_max_bytes,
+            sample_bytes=self.sample_max_bytes,
+            ratio=self.archive_max_ratio,
+        )

@@ -1,0 +1,63 @@
+"""Files with equal content: one is kept where their labels agree, none where they do not. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chassis.manifests import Rejection, Sample
+from learning.task import Finding
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Samples of which no two have the same content, and what became of the others."""
+
+    samples: tuple[Sample, ...]
+    rejections: tuple[Rejection, ...]
+    findings: tuple[Finding, ...]
+
+
+def distinct(samples: Iterable[Sample]) -> Distinct:
+    """The first of each content stays, so put those first that were there before. Contents are compared by hash."""
+    by_content: defaultdict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        by_content[sample.blob.sha256].append(sample)
+    kept, repeated, disputed = [], [], []
+    for group in by_content.values():
+        if len({sample.labels for sample in group}) > 1:
+            disputed.append(group)
+        else:
+            kept.append(group[0])
+            repeated += [(sample, group[0]) for sample in group[1:]]
+    rejections = [_repeated(sample, first) for sample, first in repeated]
+    rejections += [_disputed(sample, group) for group in disputed for sample in group]
+    return Distinct(tuple(kept), tuple(rejections), _findings(len(repeated), disputed))
+
+
+def _repeated(sample: Sample, first: Sample) -> Rejection:
+    sentence = f"{sample.name}: its content is the same as that of {first.name}, which is kept."
+    return Rejection(sample.name, "duplicate", sentence)
+
+
+def _disputed(sample: Sample, group: Sequence[Sample]) -> Rejection:
+    others = ", ".join(other.name for other in group if other is not sample)
+    sentence = f"{sample.name}: the same content has another label as {others}; keep it in one class folder only."
+    return Rejection(sample.name, "conflicting_labels", sentence)
+
+
+def _findings(repeated: int, disputed: Sequence[Sequence[Sample]]) -> tuple[Finding, ...]:
+    findings = []
+    if repeated:
+        sentence = f"{repeated} files repeat the content of another file of their class; one of each is kept."
+        findings.append(Finding("duplicates", "warning", sentence))
+    if disputed:
+        groups = ["; ".join(sample.name for sample in group) for group in disputed[:_NAMED]]
+        more = f" and {len(disputed) - _NAMED} more" if len(disputed) > _NAMED else ""
+        sentence = (
+            f"{len(disputed)} contents lie in several class folders and were left out: {' | '.join(groups)}{more}. "
+            "Keep each in the folder of its true class and upload them again."
+        )
+        findings.append(Finding("conflicting_labels", "warning", sentence))
+    return tuple(findings)
