@@ -31,8 +31,8 @@ from infra.local.servers import USUAL_PORTS, WITH_GRPC, Servers
 from infra.local.stack import ALL_PORTS
 from infra.local.supervisor_client import Supervisor
 
-READY_SECONDS = 60
-COMMAND_SECONDS = 240
+READY_SECONDS = 180
+COMMAND_SECONDS = 600
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """`python -m infra.local up|down|status|restart`: the local stack from the command line."""
 
 import argparse
+import signal
 import sys
 
 from infra.local.errors import StackError
@@ -27,7 +28,9 @@ def main() -> int:
             sys.stderr.write("".join(f"    {line}\n" for line in error.log_tail.splitlines()))
         return 1
     except KeyboardInterrupt:
-        _say("interrupted; stopping what was started")
+        # From here on a second Ctrl-C would leave half of it running.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _say("\ninterrupted; stopping what was started")
         stop_stack(layout, _say)
         return INTERRUPTED
 

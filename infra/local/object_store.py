@@ -86,5 +86,5 @@ def installed_command(name: str, package: str) -> Path:
     """A command that a package of this Python environment brings; StackError when it is not installed."""
     command = Path(sys.executable).parent / name
     if not command.exists():
-        raise StackError(name, f"the package {package} is not installed beside this Python", "run `make setup`")
+        raise StackError(name, f"the package {package} is not installed beside this Python", "run `make env`")
     return command

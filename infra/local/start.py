@@ -24,7 +24,8 @@ from infra.local.stack import ALL_PORTS, SERVER_NAMES, Stack, fresh_ports, plan_
 from infra.local.stop import end_strays
 from infra.local.supervisor_client import ALIVE_STATES, Supervisor
 
-READY_SECONDS = 90
+# Seconds on an idle machine; a busy one may need minutes, and a program that ends is noticed at once anyway.
+READY_SECONDS = 240
 # A program that ended more often than this while it started is not going to.
 MOST_PROCESSES = 3
 

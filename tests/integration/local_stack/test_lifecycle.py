@@ -88,6 +88,7 @@ def test_data_survives_a_stop_and_nothing_goes_on_after_it(stack: LocalStack) ->
     assert read_everywhere(stack) == [b"kept", "kept", b"kept"]
 
 
+@pytest.mark.slow
 def test_a_port_that_a_stranger_took_meanwhile_is_replaced(stack: LocalStack) -> None:
     stack.up("--servers-only")
     write_everywhere(stack)
@@ -119,6 +120,7 @@ def test_starting_twice_changes_nothing_and_a_killed_server_comes_back_with_its_
     assert read_everywhere(stack) == [b"kept", "kept", b"kept"]
 
 
+@pytest.mark.slow
 def test_what_a_killed_supervisor_left_behind_is_ended_by_the_next_start(stack: LocalStack) -> None:
     stack.up("--servers-only")
     write_everywhere(stack)
