@@ -9,13 +9,19 @@ from infra.local.kafka import KafkaRuntime
 from infra.local.kafka_class_archive import with_class_archive
 from infra.local.kafka_jars import ensure_jars
 
+BUS_VARIABLE = "EASYLOOP_LOCAL_BUS"
+KAFKA = "kafka"
+
 
 def choose_bus(environment: Mapping[str, str] = os.environ) -> KafkaRuntime:
     """Apache Kafka with the Java and the jars found on this machine.
 
     The first call of a user fetches the jars and records the class archive (half a minute together).
-    Raises StackError naming everything that is missing.
+    Raises StackError naming everything that is missing, or for another bus in EASYLOOP_LOCAL_BUS.
     """
+    wish = environment.get(BUS_VARIABLE, KAFKA)
+    if wish != KAFKA:
+        raise StackError(f"{BUS_VARIABLE}={wish}", "there is no such bus", f"set it to {KAFKA}, or unset it")
     try:
         java = find_java(environment)
         jars = tuple(ensure_jars(environment))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from infra.local.bus import choose_bus
 from infra.local.errors import StackError
 from infra.local.java import Java, find_java, major_version
 from infra.local.kafka import KafkaPlace, KafkaRuntime, server_properties
@@ -70,6 +71,16 @@ def test_a_kafka_that_is_too_old_is_refused(tmp_path: Path) -> None:
 def test_a_kafka_home_without_a_broker_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="holds no libs"):
         ensure_jars({"KAFKA_HOME": str(tmp_path)})
+
+
+def test_a_bus_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(StackError, match="EASYLOOP_LOCAL_BUS=rabbit: there is no such bus; set it to kafka"):
+        choose_bus({"EASYLOOP_LOCAL_BUS": "rabbit"})
+
+
+def test_a_machine_without_java_hears_why_java_is_needed(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="bus is Apache Kafka: it needs Java 17 and Maven"):
+        choose_bus({"PATH": str(tmp_path)})
 
 
 @pytest.fixture
