@@ -1,0 +1,182 @@
+"""A task type without any learning, for tests of the stages around it.
+
+A sample's content is "<class id> <anything>". A candidate is {"accuracy": a}: what its trial reports at every epoch, or
+{"fails": True}. A model is the list of epochs it was trained in; it predicts the class its sample names, but for the
+contents that begin with "hard ".
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from learning.errors import ArtefactInvalidError, LearningError
+from learning.task import (
+    BundleManifest,
+    Calibration,
+    Candidate,
+    ClassInfo,
+    FeatureSet,
+    Finding,
+    FitStep,
+    Json,
+    LabelledSample,
+    Prediction,
+    Predictor,
+    Prepared,
+    Progress,
+    Score,
+    StudyPlan,
+    TrialReport,
+    Truth,
+)
+
+
+@dataclass(frozen=True)
+class FakeFeatures:
+    """The hashes alone."""
+
+    shas: tuple[str, ...]
+
+    def save(self, path: Path) -> None:
+        """See FeatureSet."""
+        path.write_text(json.dumps(self.shas))
+
+    def subset(self, shas: Sequence[str]) -> "FakeFeatures":
+        """See FeatureSet."""
+        return FakeFeatures(tuple(sha for sha in shas if sha in self.shas))
+
+
+class FakePredictor:
+    """Reads the class off the content."""
+
+    def __init__(self, manifest: BundleManifest) -> None:
+        self.manifest = manifest
+
+    def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
+        """See Predictor."""
+        return [self._one(content.decode()) for content in contents]
+
+    def _one(self, content: str) -> Prediction:
+        wrong = content.startswith("hard ")
+        true = content.removeprefix("hard ").split()[0]
+        ordered = sorted(self.manifest.classes, key=lambda each: (each.id == true) == wrong)
+        return Prediction(tuple(Score(each.id, each.name, 1.0 / (at + 1)) for at, each in enumerate(ordered)))
+
+
+@dataclass
+class FakeTask:
+    """Implements TaskPlugin; the lists tell a test what was really done."""
+
+    starts: tuple[Candidate, ...] = ({"accuracy": 0.5}, {"accuracy": 0.9})
+    epochs: int = 4
+    computed: list[str] = field(default_factory=list)
+    trained_epochs: list[int] = field(default_factory=list)
+    budgets: list[float] = field(default_factory=list)
+    name: str = "fake"
+
+    def accepts(self, filename: str) -> bool:
+        """See TaskPlugin."""
+        return True
+
+    def read(self, raw: bytes, filename: str) -> Prepared:
+        """See TaskPlugin."""
+        return Prepared(raw, "text/plain", 0, 0, (), b"")
+
+    def check(self, class_counts: Mapping[str, int]) -> list[Finding]:
+        """See TaskPlugin."""
+        return []
+
+    def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
+        """See TaskPlugin."""
+        self.budgets.append(budget_seconds)
+        recipe = {"views": 1}
+        return StudyPlan("fake", preset, seed, recipe, {}, self.starts, len(self.starts), self.epochs, 1, 3, 1.0)
+
+    def features(
+        self,
+        samples: Sequence[LabelledSample],
+        class_ids: Sequence[str],
+        recipe: Json,
+        backbone: Path,
+        progress: Progress,
+        known: FeatureSet | None = None,
+    ) -> FeatureSet:
+        """See TaskPlugin."""
+        had = set(known.shas) if known else set()
+        for sample in samples:
+            if sample.sha not in had:
+                sample.path.read_bytes()
+                self.computed.append(sample.sha)
+        progress(1.0)
+        return FakeFeatures(tuple(sample.sha for sample in samples))
+
+    def load_features(self, path: Path) -> FeatureSet:
+        """See TaskPlugin."""
+        try:
+            return FakeFeatures(tuple(json.loads(path.read_text())))
+        except ValueError as error:
+            raise ArtefactInvalidError("features_damaged", "The features cannot be read.") from error
+
+    def train_trial(
+        self, candidate: Candidate, epochs: int, seed: int, train: FeatureSet, validation: FeatureSet
+    ) -> Iterator[TrialReport]:
+        """See TaskPlugin."""
+        if "fails" in candidate:
+            raise LearningError("trial_failed", "The candidate was made to fail.")
+        for epoch in range(1, epochs + 1):
+            yield TrialReport(epoch, candidate["accuracy"], 1 - candidate["accuracy"], Calibration(2.0, 0.3))
+
+    def fit(
+        self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet, resume: bytes | None
+    ) -> Iterator[FitStep]:
+        """See TaskPlugin."""
+        done: list[int] = json.loads(resume) if resume else []
+        for epoch in range(len(done) + 1, epochs + 1):
+            done.append(epoch)
+            self.trained_epochs.append(epoch)
+            state = json.dumps(done).encode()
+            model = state if epoch == epochs else b""
+            yield FitStep(epoch, epoch / epochs, {"loss": 1.0 / epoch}, state, model)
+
+    def export(
+        self, model: bytes, classes: Sequence[ClassInfo], calibration: Calibration, backbone: Path, out: Path
+    ) -> BundleManifest:
+        """See TaskPlugin."""
+        document = {
+            "classes": [[each.id, each.name] for each in classes],
+            "calibration": calibration.to_json(),
+        }
+        (out / "paddle").mkdir(parents=True)
+        (out / "manifest.json").write_text(json.dumps(document))
+        (out / "paddle" / "model").write_bytes(model)
+        return _manifest(document)
+
+    def load_predictor(self, bundle: Path, threads: int = 1) -> Predictor:
+        """See TaskPlugin."""
+        path = bundle / "manifest.json"
+        if not path.is_file():
+            raise ArtefactInvalidError("bundle_invalid", "The bundle has no manifest.")
+        return FakePredictor(_manifest(json.loads(path.read_text())))
+
+    def evaluate(
+        self,
+        classes: Sequence[ClassInfo],
+        truths: Sequence[Truth],
+        predictions: Sequence[Prediction],
+        threshold: float,
+    ) -> Json:
+        """See TaskPlugin. Raises ValueError for a class that is not among `classes`, as the real one does."""
+        known = {each.id for each in classes}
+        for truth, prediction in zip(truths, predictions, strict=True):
+            if unknown := ({*truth.labels} | {score.class_id for score in prediction.scores}) - known:
+                raise ValueError(f"classes {unknown} are not the model's")
+        hits = [p.best.class_id == t.labels[0] for t, p in zip(truths, predictions, strict=True)]
+        accuracy = sum(hits) / len(hits) if hits else None
+        return {"sample_count": len(hits), "accuracy": accuracy, "threshold": {"used": threshold}}
+
+
+def _manifest(document: dict[str, Any]) -> BundleManifest:
+    classes = tuple(ClassInfo(*each) for each in document["classes"])
+    return BundleManifest("fake", classes, Calibration(**document["calibration"]))
