@@ -1,6 +1,7 @@
 """The outbox relay: the only producer of a service. At least once, and per key in the order of the revisions."""
 
 import logging
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from chassis.bus.cloudevents import encode
@@ -49,7 +50,8 @@ class OutboxRelay:
         rows = await self._pending()
         if not rows:
             return 0
-        positions = await self.producer.send_all([self._message(row) for row in rows])
+        with ExitStack() as spans:
+            positions = await self.producer.send_all([self._message(row, spans) for row in rows])
         for row, position in zip(rows, positions, strict=True):
             await self._mark_sent(row, position)
         OUTBOX_SENT.labels(self.service).inc(len(rows))
@@ -65,17 +67,17 @@ class OutboxRelay:
                 rows = [row for key in keys for row in await view.find(OUTBOX, {"key": key, "status": PENDING})]
         return sorted(rows, key=lambda row: (row["key"], row["rev"]))
 
-    def _message(self, row: Document) -> Message:
-        event = EVENTS[row["type"]].model_validate_json(row["data"])
-        with send_span(row["topic"], row["key"], row["type"], row["traceparent"]):
-            key, value, headers = encode(
-                event,
-                event_id=row["_id"],
-                source=f"/easyloop/{self.service}",
-                time=row["time"],
-                rev=row["rev"],
-                traceparent=current_traceparent(),
-            )
+    def _message(self, row: Document, spans: ExitStack) -> Message:
+        """The row as a message; its span ends with the others of the batch, once the broker has acknowledged them."""
+        spans.enter_context(send_span(row["topic"], row["key"], row["type"], row["traceparent"]))
+        key, value, headers = encode(
+            EVENTS[row["type"]].model_validate_json(row["data"]),
+            event_id=row["_id"],
+            source=f"/easyloop/{self.service}",
+            time=row["time"],
+            rev=row["rev"],
+            traceparent=current_traceparent(),
+        )
         return Message(row["topic"], key, value, headers)
 
     async def _mark_sent(self, row: Document, position: Position) -> None:
