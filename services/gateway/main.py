@@ -1,5 +1,6 @@
 """Starts the gateway: `python -m services.gateway.main`."""
 
+import asyncio
 import dataclasses
 
 from opentelemetry import trace
@@ -9,7 +10,7 @@ from chassis.deps import Deps
 from chassis.documents import mongo
 from chassis.documents.mongo import MongoDatabase
 from chassis.health import loopback_server
-from chassis.runtime import run
+from chassis.runtime import Closer, run
 from chassis.settings import load_settings
 from services.gateway import archive, requests, writing
 from services.gateway.api.app import create_app
@@ -37,13 +38,24 @@ async def serve(settings: GatewaySettings) -> None:
     assembly = Assembly(settings, deps, HANDLERS)
     models = ModelPool(deps, BundleStore(deps.blobs, settings.data_dir / "models"), settings.instance)
     predictions = PredictionPool(settings.predict_threads, settings.predict_queue)
-    probes = assembly.probes()
-    context = ApiContext(settings, deps, models, predictions, probes, lambda: server.should_exit)
+    prepared = asyncio.Event()
+    context = ApiContext(
+        settings, deps, models, predictions, assembly.probes(), lambda: server.should_exit, prepared.is_set
+    )
     server = loopback_server(create_app(context, trace.get_tracer_provider()), settings.gateway_port)
     loops = {"consumer": assembly.consumer(), "models": models.turn}
     service = assembly.service(loops, INDEXES, server)
+    service.prepare = _then(service.prepare, prepared)
     service.closers = [models.close, predictions.close, *service.closers, reader.close]
     await service.run()
+
+
+def _then(prepare: Closer, prepared: asyncio.Event) -> Closer:
+    async def prepare_and_tell() -> None:
+        await prepare()
+        prepared.set()
+
+    return prepare_and_tell
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from opentelemetry.trace import TracerProvider
 
 from services.gateway.api import datasets, events, faults, health, imports, models, predict, runs
 from services.gateway.api.body_limit import BodyLimit
-from services.gateway.api.context import ApiContext, require_admin
+from services.gateway.api.context import ApiContext, require_admin, require_prepared
 from services.gateway.api.problems import Problem, problems
 
 VERSION = "1.0.0"
@@ -24,9 +24,10 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     """Requests are traced where a provider is given."""
     app = FastAPI(title="EasyLoop", version=VERSION, description=DESCRIPTION, redoc_url=None, redirect_slashes=False)
     app.state.context = context
+    guards = [Depends(require_admin), Depends(require_prepared)]
     shared = problems(401, 403, 422, 500, 503)
     for part in (datasets, imports, runs, events, models, predict):
-        app.include_router(part.router, dependencies=[Depends(require_admin)], responses=shared)
+        app.include_router(part.router, dependencies=guards, responses=shared)
     health.install(app)
     faults.install(app)
     app.add_middleware(BodyLimit)

@@ -18,7 +18,10 @@ from services.gateway.settings import GatewaySettings
 
 @dataclass(frozen=True)
 class ApiContext:
-    """`stopping` says that the server is on its way down, so that endless streams end."""
+    """`stopping` says that the server is on its way down, so that endless streams end.
+
+    `prepared` says that the indexes are there: a transaction beside their making can hang the document store.
+    """
 
     settings: GatewaySettings
     deps: GatewayDeps
@@ -26,6 +29,7 @@ class ApiContext:
     predictions: PredictionPool
     probes: Mapping[str, Probe]
     stopping: Callable[[], bool] = lambda: False
+    prepared: Callable[[], bool] = lambda: True
 
 
 async def _context(request: Request) -> ApiContext:
@@ -56,6 +60,12 @@ _header = APIKeyHeader(
     scheme_name="AdminKeyHeader",
     description="The admin key in its own header.",
 )
+
+
+async def require_prepared(context: Context) -> None:
+    """Raises 503 while the gateway is still starting."""
+    if not context.prepared():
+        raise ApiError(503, "starting", "The gateway is starting; try again in a few seconds.", {"Retry-After": "1"})
 
 
 async def require_admin(

@@ -33,6 +33,8 @@ async def live() -> Live:
 async def ready(context: Context, response: Response) -> Ready:
     """While every server it stands on answers."""
     waiting_for = await failing_probes(context.probes)
+    if not waiting_for and not context.prepared():
+        waiting_for = {"indexes": "they are being made"}
     response.status_code = 503 if waiting_for else 200
     return Ready(status="waiting" if waiting_for else "ready", waiting_for=waiting_for)
 

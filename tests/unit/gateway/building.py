@@ -69,6 +69,7 @@ class Gateway:
     load: Callable[[str, Path], Predictor] = load_fake
     stops_after: int | None = None
     probes: dict[str, Probe] = field(default_factory=dict)
+    prepared: bool = True
     settings_changes: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,7 +81,9 @@ class Gateway:
         self.settings = a_settings(self.folder, **self.settings_changes)
         self.models = ModelPool(self.deps, BundleStore(self.blobs, self.folder / "models", self.load), "gw-1")
         self.predictions = PredictionPool(self.settings.predict_threads, self.settings.predict_queue)
-        context = ApiContext(self.settings, self.deps, self.models, self.predictions, self.probes, self._stopping)
+        context = ApiContext(
+            self.settings, self.deps, self.models, self.predictions, self.probes, self._stopping, lambda: self.prepared
+        )
         self.app = create_app(context)
 
     def client(self, key: str | None = KEY) -> httpx.AsyncClient:

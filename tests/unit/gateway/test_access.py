@@ -106,6 +106,15 @@ async def test_the_document_is_complete(gateway: Gateway) -> None:
                 assert "application/problem+json" in route["responses"]["401"]["content"], (method, path)
 
 
+async def test_nothing_is_served_before_the_indexes_are_there(gateway: Gateway) -> None:
+    gateway.prepared = False
+    async with gateway.client() as client:
+        assert is_problem(await client.post("/v1/datasets", json={"name": "fruit"}), 503, "starting")
+        assert (await client.get("/health/ready")).json()["waiting_for"] == {"indexes": "they are being made"}
+        gateway.prepared = True
+        assert (await client.get("/health/ready")).status_code == 200
+
+
 async def test_health_needs_no_key(tmp_path: Path) -> None:
     async def away() -> None:
         raise ServerUnavailable("mongo_unavailable", "no answer from the database")
