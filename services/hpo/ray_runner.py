@@ -164,6 +164,8 @@ class RaySearch:
             shutil.rmtree(self._session, ignore_errors=True)
 
     def _start(self, sample_count: int) -> None:
+        # It warns of each trial without a result file; outcomes come by the listener, files are switched off.
+        logging.getLogger("ray.tune.analysis.experiment_analysis").setLevel(logging.ERROR)
         quiet = {"log_to_driver": False, "logging_level": logging.WARNING, "configure_logging": False}
         if self.address is not None:
             ray.init(address=self.address, **quiet)
