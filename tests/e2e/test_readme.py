@@ -29,16 +29,14 @@ def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
         "--output openapi.json", f"--output {tmp_path}/openapi.json"
     )
     environment = {**os.environ, "EASYLOOP_DATA_DIR": str(data)}
-    done = subprocess.run(
-        ["bash", "-c", script],
-        cwd=REPOSITORY,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    done = _run(["bash", "-c", script], environment)
     if done.returncode:
-        subprocess.run(["make", "down"], cwd=REPOSITORY, env=environment, check=False, capture_output=True)
+        _run(["make", "down"], environment)
     assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
     assert (tmp_path / "openapi.json").stat().st_size > 1000
+
+
+def _run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
