@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from schemas.requests import DatasetRequested, ImportRequested
 from tests.servers import LocalServers
 
 LOOK_S = 0.1
-PATIENCE_S = 90
+PATIENCE_S = 150
 STOP_S = 30
 
 
@@ -49,6 +50,12 @@ class Process:
                     start_new_session=True,  # a failpoint kills the whole group
                 )
             self.starts += 1
+
+    def kill(self) -> None:
+        """SIGKILL, as a machine that loses its power."""
+        if self.child is not None:
+            os.killpg(self.child.pid, signal.SIGKILL)
+            self.child.wait()
 
     def stop(self) -> int:
         """SIGTERM; the exit status."""
@@ -82,16 +89,26 @@ class Pipeline:
         """The version once it is ready or rejected; services that died meanwhile are started again."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
-                for process in self.processes:
-                    process.keep()
+                self._supervise()
                 found = await self.documents.get("versions", version)
                 if found is not None and found["status"] != "open":
                     return found
                 await asyncio.sleep(LOOK_S)
 
+    async def first_chunk(self, version: str) -> None:
+        """Returns once a chunk of the version was read."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not await self.documents.find("chunks", {"dataset_version": version}):
+                self._supervise()
+                await asyncio.sleep(LOOK_S)
+
+    def _supervise(self) -> None:
+        for process in self.processes:
+            process.keep()
+
 
 @contextmanager
-def started(servers: LocalServers, folder: Path) -> Iterator[Pipeline]:
+def started(servers: LocalServers, folder: Path, failpoints: str = "") -> Iterator[Pipeline]:
     """Both services running; stopped at the end. Topics and bucket must be there."""
     environment = {
         "EASYLOOP_KAFKA_BOOTSTRAP_SERVERS": servers.kafka,
@@ -101,6 +118,7 @@ def started(servers: LocalServers, folder: Path) -> Iterator[Pipeline]:
         "EASYLOOP_S3_SECRET_KEY": servers.s3_secret_key,
         "EASYLOOP_S3_BUCKET": BUCKET,
         "EASYLOOP_DATA_DIR": str(folder),
+        "EASYLOOP_FAILPOINTS": failpoints,
     }
     names = ("ingest", "preprocess")
     processes = tuple(Process(f"services.{name}.main", environment, folder / f"{name}.log") for name in names)
