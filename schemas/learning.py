@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from schemas.base import BlobRef, Event, Failure
+from schemas.base import BlobRef, Event, Failure, Value
 from schemas.run import Budget
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -21,10 +21,8 @@ class StudyStarted(Event):
     trial_count: PositiveInt
 
 
-class StudyProgressed(Event):
-    """How far the study is; at most one a second."""
-
-    TYPE: ClassVar[str] = "easyloop.study.progressed.v1"
+class Progress(Value):
+    """How far a stage is. `metrics` are whatever is worth watching, by name."""
 
     run_id: str
     stage: str
@@ -32,6 +30,12 @@ class StudyProgressed(Event):
     message_code: str
     eta_s: NonNegativeFloat | None = None
     metrics: dict[str, float] = Field(default_factory=dict)
+
+
+class StudyProgressed(Progress, Event):
+    """How far the study is; at most one a second."""
+
+    TYPE: ClassVar[str] = "easyloop.study.progressed.v1"
 
 
 class TrialCompleted(Event):
@@ -79,17 +83,10 @@ class StudyFailed(Event):
     failure: Failure
 
 
-class TrainingProgressed(Event):
+class TrainingProgressed(Progress, Event):
     """How far the training is; at most one a second."""
 
     TYPE: ClassVar[str] = "easyloop.training.progressed.v1"
-
-    run_id: str
-    stage: str
-    fraction: Fraction
-    message_code: str
-    eta_s: NonNegativeFloat | None = None
-    metrics: dict[str, float] = Field(default_factory=dict)
 
 
 class ModelTrained(Event):
