@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from chassis.blobs.ports import BlobStore
 from learning.errors import ArtefactInvalidError
-from learning.task import Predictor
+from learning.task import Predictor, TaskPlugin
 from schemas.base import BlobRef
 
 MANIFEST = "manifest.json"
@@ -24,11 +24,20 @@ LoadPredictor = Callable[[str, Path], Predictor]
 """(task name, bundle folder) -> predictor. Raises ArtefactInvalidError, TaskUnknownError."""
 
 
+Prepare = Callable[[str], object]
+"""(task name) -> whatever; afterwards loading a predictor of the task is quick. Raises TaskUnknownError."""
+
+
+def load_plugin(task: str) -> TaskPlugin:
+    """The task's plug-in, with the inference runtime that it brings."""
+    from learning.registry import get_task  # loads that runtime, which a gateway without models never needs
+
+    return get_task(task)
+
+
 def plugin_predictor(task: str, folder: Path) -> Predictor:
     """Load through the task's plug-in."""
-    from learning.registry import get_task  # loads an inference runtime, which a gateway without models never needs
-
-    return get_task(task).load_predictor(folder, threads=1)
+    return load_plugin(task).load_predictor(folder, threads=1)
 
 
 @dataclass(frozen=True)
@@ -38,6 +47,7 @@ class BundleStore:
     blobs: BlobStore
     folder: Path
     load_predictor: LoadPredictor = plugin_predictor
+    prepare: Prepare = load_plugin
 
     def load(self, task: str, bundle: BlobRef) -> Predictor:
         """A predictor that has made its first prediction. Raises ArtefactInvalidError, BlobMissing, BlobDamaged."""

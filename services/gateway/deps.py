@@ -14,13 +14,15 @@ class GatewayDeps(Deps):
     """`read` holds the databases of other services by service name; the gateway only ever reads them.
 
     `archived` tells readers of the archive that it grew, `aliases_wake` the model pool that an alias moved;
-    `alias_causes` holds the traceparent of the move by "model/alias", so that the load joins the run's trace.
+    `alias_causes` holds the traceparent of the move by "model/alias", so that the load joins the run's trace;
+    `tasks_ahead` names the task types of runs under way, whose inference runtime is loaded before their model comes.
     """
 
     read: Mapping[str, Documents]
     archived: Broadcast = field(default_factory=Broadcast)
     aliases_wake: Wake = field(default_factory=Wake)
     alias_causes: dict[str, str] = field(default_factory=dict)
+    tasks_ahead: set[str] = field(default_factory=set)
 
     @property
     def ingest(self) -> Documents:

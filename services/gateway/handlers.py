@@ -4,7 +4,7 @@ from chassis.deps import Handlers
 from chassis.telemetry import current_traceparent
 from schemas.base import Event
 from schemas.catalog import EVENTS
-from schemas.run import ModelAliasChanged
+from schemas.run import ModelAliasChanged, RunStarted
 from services.gateway.archive import append
 from services.gateway.deps import GatewayDeps
 
@@ -24,4 +24,14 @@ async def archive_and_reload(event: ModelAliasChanged, deps: GatewayDeps) -> Non
     deps.aliases_wake.set()
 
 
-HANDLERS: Handlers = dict.fromkeys(EVENTS.values(), archive) | {ModelAliasChanged: archive_and_reload}
+async def archive_and_get_ready(event: RunStarted, deps: GatewayDeps) -> None:
+    """Archive the event; the seconds that loading an inference runtime takes are spent while the model is trained."""
+    await archive(event, deps)
+    deps.tasks_ahead.add(event.task)
+    deps.aliases_wake.set()
+
+
+HANDLERS: Handlers = dict.fromkeys(EVENTS.values(), archive) | {
+    ModelAliasChanged: archive_and_reload,
+    RunStarted: archive_and_get_ready,
+}

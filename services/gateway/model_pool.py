@@ -75,6 +75,7 @@ class ModelPool:
         self._served: dict[str, Served] = {}
         self._setbacks: dict[str, _Setback] = {}
         self._unannounced: list[Event] = []
+        self._prepared: set[str] = set()
         self._loading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="model-load")
 
     def find(self, model_id: str, alias: str) -> Served | None:
@@ -89,6 +90,7 @@ class ModelPool:
     async def refresh(self) -> None:
         """Load what the aliases name and is not loaded. Raises ServerUnavailable when they cannot be read."""
         await self._announce_late()
+        await self._prepare_ahead()
         wanted = [_wanted(row) for row in await self._deps.registry.find("aliases", {})]
         for place in self._served.keys() - {one.place for one in wanted}:
             del self._served[place]
@@ -99,6 +101,14 @@ class ModelPool:
     async def close(self) -> None:
         """Let no further load begin."""
         self._loading.shutdown(wait=False, cancel_futures=True)
+
+    async def _prepare_ahead(self) -> None:
+        for task in self._deps.tasks_ahead - self._prepared:
+            self._prepared.add(task)
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._loading, self._bundles.prepare, task)
+            except LearningError as error:
+                log.warning("a run is under way whose models this gateway cannot serve: %s", error)
 
     def _is_due(self, wanted: _Wanted) -> bool:
         served = self._served.get(wanted.place)

@@ -90,7 +90,9 @@ async def _served(context: ApiContext, model_id: str, alias: str) -> Served:
 
 def _entry(file: Sent, outcome: Outcome, top: int) -> FilePrediction:
     if isinstance(outcome, SampleRejected):
-        return FilePrediction(name=file.name, results=[], failure=Failure(code=outcome.code, sentence=outcome.sentence))
+        return FilePrediction(
+            name=file.name, results=[], failure=Failure(code=outcome.code, sentence=_sentence(file, outcome))
+        )
     return FilePrediction(name=file.name, results=_best(outcome, top))
 
 
@@ -103,9 +105,12 @@ def _best(prediction: Prediction, top: int) -> list[ClassScore]:
 
 def _unreadable(file: Sent, rejection: SampleRejected) -> ApiError:
     status = 415 if rejection.code in UNSUPPORTED else 413 if rejection.code in OVERSIZED else 422
-    detail = (
-        rejection.sentence
-        if file.name is None or file.name in rejection.sentence
-        else f"{file.name}: {rejection.sentence}"
-    )
-    return ApiError(status, rejection.code, detail)
+    return ApiError(status, rejection.code, _sentence(file, rejection))
+
+
+def _sentence(file: Sent, rejection: SampleRejected) -> str:
+    """The plug-in's sentence, which begins with the file's position ("picture 1: "), with the file's name there."""
+    if file.name is None:
+        return rejection.sentence
+    position, _, reason = rejection.sentence.partition(": ")
+    return f"{file.name}: {reason or position}"

@@ -42,7 +42,7 @@ class FakePredictor:
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """See Predictor."""
         if BROKEN in contents:
-            raise SampleRejected("truncated_image", "the file breaks off; upload it again.")
+            raise SampleRejected("truncated_image", "picture 1: the file breaks off; upload it again.")
         names = [self.version, *(info.name for info in self.manifest.classes[1:])]
         scores = tuple(Score(f"c{n}", name, 1.0 / (n + 2)) for n, name in enumerate(names))
         return [Prediction(scores) for _ in contents]
@@ -74,12 +74,15 @@ class Gateway:
 
     def __post_init__(self) -> None:
         self.ingest, self.preprocess, self.registry = FakeDatabase(), FakeDatabase(), FakeDatabase()
+        self.prepared_tasks: list[str] = []
         read = {"ingest": self.ingest, "preprocess": self.preprocess, "registry": self.registry}
         self.deps: GatewayDeps = extended(build_deps("gateway"), GatewayDeps, read=read)
         self.blobs: FakeBlobStore = self.deps.blobs
         self.database: FakeDatabase = self.deps.database
         self.settings = a_settings(self.folder, **self.settings_changes)
-        self.models = ModelPool(self.deps, BundleStore(self.blobs, self.folder / "models", self.load), "gw-1")
+        self.models = ModelPool(
+            self.deps, BundleStore(self.blobs, self.folder / "models", self.load, self.prepared_tasks.append), "gw-1"
+        )
         self.predictions = PredictionPool(self.settings.predict_threads, self.settings.predict_queue)
         context = ApiContext(
             self.settings, self.deps, self.models, self.predictions, self.probes, self._stopping, lambda: self.prepared

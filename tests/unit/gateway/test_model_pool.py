@@ -12,12 +12,12 @@ import pytest
 
 from learning.errors import ArtefactInvalidError
 from learning.task import Prediction, Predictor
-from schemas.run import ModelAliasChanged
+from schemas.run import Budget, ModelAliasChanged, RunStarted
 from schemas.serving import ModelDeployed, ModelDeployFailed
 from services.gateway.bundles import SPARE_FOLDERS
 from services.gateway.handlers import HANDLERS
 from services.gateway.model_pool import RETRY_FIRST_S
-from tests.builders import delivered, emitted
+from tests.builders import a_blob, delivered, emitted
 from tests.unit.gateway.building import FakePredictor, Gateway, load_fake
 
 ADDRESS = "/v1/models/mdl_1/predict"
@@ -192,6 +192,18 @@ async def test_news_of_an_alias_is_followed_without_waiting_for_the_next_look(ga
     await asyncio.wait_for(turning, 2)  # a look comes each 5 s
     await gateway.models.refresh()
     assert gateway.models.find("mdl_1", "production") is not None
+
+
+async def test_the_runtime_is_loaded_while_the_run_is_under_way(gateway: Gateway) -> None:
+    budget = Budget(preset="fast", seconds=60, deadline=gateway.deps.clock.now())
+    started = RunStarted(
+        run_id="run_1", dataset_id="ds_1", version=1, model_id="mdl_1", task="image_classification",
+        manifest=a_blob(), budget=budget, seed=1,
+    )  # fmt: skip
+    for run_id in ("run_1", "run_2"):
+        await HANDLERS[RunStarted](delivered(started.model_copy(update={"run_id": run_id})), gateway.deps)
+        await gateway.models.refresh()
+    assert gateway.prepared_tasks == ["image_classification"]
 
 
 async def test_only_a_few_unused_bundles_stay_on_disk(gateway: Gateway) -> None:

@@ -54,7 +54,10 @@ async def test_of_several_files_the_broken_one_is_named_and_the_rest_answered(ga
         entries = (await client.post(ADDRESS, files=files)).json()["predictions"]
     assert [entry["name"] for entry in entries] == ["a.jpg", "b.jpg", "c.jpg"]
     assert ["failure" in entry for entry in entries] == [False, True, False]
-    assert entries[1]["failure"]["code"] == "truncated_image"
+    assert entries[1]["failure"] == {
+        "code": "truncated_image",
+        "sentence": "b.jpg: the file breaks off; upload it again.",
+    }
 
 
 async def test_a_broken_file_alone_is_a_problem_in_the_plug_ins_words(gateway: Gateway) -> None:
