@@ -93,6 +93,8 @@ def configure_logging(name: str, log_level: str) -> None:
     )
     for noisy in ("kafka", "httpx", "pymongo", "urllib3", "faust", "aiokafka", "mode"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    # It warns of every step of 0.1 s as of a fault; a busy machine has them all the time.
+    logging.getLogger("kafka.net.selector").setLevel(logging.ERROR)
 
 
 def run(name: str, log_level: str, main: Callable[[], Awaitable[None]]) -> None:

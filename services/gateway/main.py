@@ -15,6 +15,7 @@ from chassis.settings import load_settings
 from services.gateway import archive, requests, writing
 from services.gateway.api.app import create_app
 from services.gateway.api.context import ApiContext
+from services.gateway.api.fresh_context import FreshContext
 from services.gateway.bundles import BundleStore
 from services.gateway.deps import GatewayDeps
 from services.gateway.handlers import HANDLERS
@@ -42,7 +43,8 @@ async def serve(settings: GatewaySettings) -> None:
     context = ApiContext(
         settings, deps, models, predictions, assembly.probes(), lambda: server.should_exit, prepared.is_set
     )
-    server = loopback_server(create_app(context, trace.get_tracer_provider()), settings.gateway_port)
+    app = FreshContext(create_app(context, trace.get_tracer_provider()))
+    server = loopback_server(app, settings.gateway_port)
     loops = {"consumer": assembly.consumer(), "models": models.turn}
     service = assembly.service(loops, INDEXES, server)
     service.prepare = _then(service.prepare, prepared)
