@@ -9,7 +9,7 @@ from rich.tree import Tree
 
 from easyloop.answers import Alias, Dataset, FilePrediction, Model, ModelVersion, Run, Span, Version
 from easyloop.progress import metrics
-from easyloop.trace_tree import Node, build, label, lines
+from easyloop.trace_tree import Node, build, fold, label, lines
 
 
 def say(console: Console, text: str) -> None:
@@ -102,18 +102,18 @@ def predictions(console: Console, found: Iterable[tuple[str, FilePrediction]], t
 
 def trace(console: Console, spans: Sequence[Span]) -> None:
     """The spans as one tree."""
-    roots = build(spans)
+    roots = fold(build(spans))
     if not console.is_terminal:
         for line in lines(roots):
             say(console, line)
         return
     for root in roots:
-        console.print(_branch(Tree(escape(label(root.span))), root))
+        console.print(_branch(Tree(escape(label(root))), root))
 
 
 def _branch(tree: Tree, node: Node) -> Tree:
     for child in node.children:
-        _branch(tree.add(escape(label(child.span))), child)
+        _branch(tree.add(escape(label(child))), child)
     return tree
 
 
