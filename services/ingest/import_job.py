@@ -12,10 +12,12 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from chassis.blobs.ports import BlobMissing, BlobStore
-from chassis.errors import PermanentError
+from chassis.errors import PermanentError, ServerUnavailable
 from chassis.failpoints import Failpoints
 from chassis.manifests import MEDIA_TYPE, RawSample, Rejection, write_raw, write_rejections
 from learning.registry import get_task
@@ -25,12 +27,14 @@ from services.ingest.archive_plan import ArchiveLimits, ArchivePlan, PlannedEntr
 from services.ingest.rejection_summary import nothing_usable
 
 CHUNK_SAMPLES = 200
-UPLOAD_THREADS = 16
+UPLOAD_THREADS = 12  # below the size of the store's connection pool; more are no faster
+PATIENCE_S = 120.0
 AFTER_CHUNK = "ingest.after_chunk"
 
 # What zipfile raises for an entry that is damaged or packed in a way it does not know.
 _ENTRY_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError)
 
+T = TypeVar("T")
 Say = Callable[[dict[str, Any]], None]
 
 
@@ -45,13 +49,17 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class ArchiveImport:
-    """One import. At most UPLOAD_THREADS samples are in memory at a time."""
+    """One import. At most UPLOAD_THREADS samples are in memory at a time.
+
+    A store that is away is waited for, up to `patience_s`, so that a short outage costs no attempt of the job.
+    """
 
     blobs: BlobStore
     limits: ArchiveLimits
     scratch: Path
     failpoints: Failpoints = field(default_factory=lambda: Failpoints({}, Path()))
     chunk_samples: int = CHUNK_SAMPLES
+    patience_s: float = PATIENCE_S
 
     def run(self, order: dict[str, Any], say: Say) -> dict[str, Any]:
         """Returns the job's result. Raises PermanentError when the file as a whole cannot be read."""
@@ -67,7 +75,7 @@ class ArchiveImport:
 
     def _fetch(self, ref: BlobRef, path: Path) -> None:
         try:
-            self.blobs.fetch(ref, path)
+            self._patiently(lambda: self.blobs.fetch(ref, path))
         except BlobMissing as error:
             sentence = f"The uploaded archive is gone ({error}); upload it again."
             raise PermanentError("archive_missing", sentence) from error
@@ -78,7 +86,7 @@ class ArchiveImport:
             stored = threads.map(lambda entry: self._store(archive, entry, project_id), plan.entries)
             good = _without_rejections(stored, outcome.rejections)
             while samples := list(islice(good, self.chunk_samples)):
-                ref = self.blobs.put(project_id, write_raw(samples), MEDIA_TYPE)
+                ref = self._put(project_id, write_raw(samples), MEDIA_TYPE)
                 chunk = {"chunk": outcome.chunk_count, "samples": ref.model_dump(mode="json")}
                 say({"chunk": {**chunk, "sample_count": len(samples)}})
                 outcome.chunk_count += 1
@@ -92,12 +100,24 @@ class ArchiveImport:
         except _ENTRY_FAULTS as error:
             sentence = f"{entry.name}: it cannot be unpacked ({error}); pack the archive again."
             return Rejection(entry.name, "damaged_entry", sentence)
-        return RawSample(entry.name, (entry.label,), self.blobs.put(project_id, content, "application/octet-stream"))
+        return RawSample(entry.name, (entry.label,), self._put(project_id, content, "application/octet-stream"))
+
+    def _put(self, project_id: str, content: bytes, media_type: str) -> BlobRef:
+        return self._patiently(lambda: self.blobs.put(project_id, content, media_type))
+
+    def _patiently(self, call: Callable[[], T]) -> T:
+        retrying = Retrying(
+            retry=retry_if_exception_type(ServerUnavailable),
+            wait=wait_random_exponential(multiplier=0.2, max=5),
+            stop=stop_after_delay(self.patience_s),
+            reraise=True,
+        )
+        return retrying(call)
 
     def _result(self, outcome: _Outcome, order: dict[str, Any]) -> dict[str, Any]:
         rejections = None
         if outcome.rejections:
-            rejections = self.blobs.put(order["project_id"], write_rejections(outcome.rejections), MEDIA_TYPE)
+            rejections = self._put(order["project_id"], write_rejections(outcome.rejections), MEDIA_TYPE)
         counts = {
             "chunk_count": outcome.chunk_count,
             "sample_count": outcome.sample_count,

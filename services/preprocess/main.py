@@ -37,7 +37,7 @@ async def serve(settings: PreprocessSettings) -> None:
         bootstrap_servers=settings.kafka_bootstrap_servers,
         group=NAME,
         topics=assembly.topics(),
-        folder=settings.scratch_dir / "streams" / settings.instance,
+        folder=settings.scratch_dir / "streams",
         concurrency=settings.chunks_at_once,
     )
     streams = Streams(place, assembly.dispatcher.deliver)

@@ -27,7 +27,7 @@ HEARTBEAT_S = 2
 COMMIT_INTERVAL_S = 1.0
 LOOK_S = 0.2
 PAUSE_S = 1.0
-STOP_S = 8.0
+STOP_S = 12.0
 EXIT_STUCK = 1
 
 Deliver = Callable[[Record], Awaitable[None]]

@@ -1,5 +1,6 @@
 """Data sets and imports over fakes: numbered without gaps, announced once, whatever arrives twice or dies half-way."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from chassis.blobs.fake import FakeBlobStore
 from chassis.deps import Deps
-from chassis.errors import AlreadyHandled
+from chassis.errors import AlreadyHandled, ServerUnavailable
 from chassis.failures import FailedEvent
 from chassis.jobs import Job, Message
 from chassis.records import Repository
@@ -90,6 +91,26 @@ class Killed(Exception):
     """The import process dies here."""
 
 
+class FlakyBlobs(FakeBlobStore):
+    """A blob store that does not answer its first calls."""
+
+    def __init__(self, away_for: int) -> None:
+        super().__init__()
+        self.away_for = away_for
+        self._counting = threading.Lock()
+
+    def ping(self) -> None:
+        with self._counting:
+            if self.away_for:
+                self.away_for -= 1
+                raise ServerUnavailable("blobs_unavailable", "away for a moment")
+
+
+def fake_blobs(deps: Deps) -> FakeBlobStore:
+    assert isinstance(deps.blobs, FakeBlobStore)
+    return deps.blobs
+
+
 class ImportHarness:
     """An accepted import, and a worker that runs its process as often as it is told to."""
 
@@ -101,7 +122,6 @@ class ImportHarness:
     @classmethod
     async def started(cls, archive: bytes, scratch: Path) -> "ImportHarness":
         deps = build_deps("ingest")
-        assert isinstance(deps.blobs, FakeBlobStore)
         await create_dataset(a_dataset(), deps)
         await accept_import(an_import(archive=deps.blobs.put("prj_1", archive, "application/zip")), deps)
         (job,) = await Repository(deps.database, Job).find({})
@@ -145,6 +165,25 @@ async def test_an_import_that_dies_half_way_announces_each_chunk_once(dies_after
     assert (whole.chunk_count, whole.sample_count, whole.rejected_count) == (4, 7, 1)
     assert {event.project_id for event in await emitted(harness.deps)} == {"prj_1"}
     assert (await harness.record()).status == "ingested"
+
+
+async def test_a_store_that_is_away_for_a_moment_costs_no_attempt(tmp_path: Path) -> None:
+    harness = await ImportHarness.started(zipped("cat/1.jpg", "cat/2.jpg", "cat/3.jpg"), tmp_path)
+    flaky = FlakyBlobs(away_for=3)
+    flaky.objects = fake_blobs(harness.deps).objects
+    harness.archive = ArchiveImport(flaky, ArchiveLimits(), tmp_path, chunk_samples=2)
+    await harness.attempt()
+    assert flaky.away_for == 0
+    assert [event.sample_count for event in await of_type(harness.deps, SamplesIngested)] == [2, 1]
+
+
+async def test_a_store_that_stays_away_ends_the_process_without_a_verdict(tmp_path: Path) -> None:
+    harness = await ImportHarness.started(zipped("cat/1.jpg"), tmp_path)
+    fake_blobs(harness.deps).answering = False
+    harness.archive = ArchiveImport(harness.deps.blobs, ArchiveLimits(), tmp_path, patience_s=0.0)
+    with pytest.raises(ServerUnavailable):
+        await harness.attempt()
+    assert (await harness.record()).status == "accepted"
 
 
 async def test_an_archive_without_anything_usable_is_rejected_with_its_list(tmp_path: Path) -> None:
