@@ -34,8 +34,10 @@ _SEED = 0
 _OPSET = 14
 
 
-def build_backbone(folder: Path) -> Backbone:
+def build_backbone(folder: Path, picture_count: int = CALIBRATION_PICTURES) -> Backbone:
     """Write the files into `folder`, which appears at once and complete; a complete one is left as it is.
+
+    `picture_count` pictures calibrate the int8 network; fewer are faster and less exact.
 
     Deterministic for given versions of the libraries. Raises ArtefactInvalidError for missing weights.
     """
@@ -47,7 +49,7 @@ def build_backbone(folder: Path) -> Backbone:
         built.mkdir()
         fp32, int8 = built / "lite0-fp32.onnx", built / "lite0-int8.onnx"
         export_onnx(fp32, Path(scratch))
-        quantise(fp32, int8, calibration_pictures(CALIBRATION_PICTURES, efficientnet_lite.RESOLUTION, _SEED))
+        quantise(fp32, int8, calibration_pictures(picture_count, efficientnet_lite.RESOLUTION, _SEED))
         _describe(fp32, int8).write(built)
         if folder.is_dir():
             folder.rmdir()

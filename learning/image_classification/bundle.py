@@ -33,8 +33,18 @@ def write_onnx(backbone: Path, head: HeadWeights, temperature: float, target: Pa
     model = onnx.load(str(backbone))
     graph = model.graph
     arrays: dict[str, NDArray[Any]] = {**head.arrays, "temperature": np.array([temperature], np.float32)}
+    nodes = _head_nodes(head.kind)
+    if head.is_mirrored:
+        arrays |= _mirror_constants(head.class_count)
+        _feed_mirror_images_too(graph)
+        nodes += [
+            helper.make_node("Reshape", ["head.logits", "head.pairs"], ["head.paired"]),
+            helper.make_node("ReduceMean", ["head.paired"], ["head.averaged"], axes=[0], keepdims=0),
+        ]
+    nodes.append(helper.make_node("Div", [nodes[-1].output[0], "head.temperature"], ["head.scaled"]))
+    nodes.append(helper.make_node("Softmax", ["head.scaled"], ["scores"], axis=1))
     graph.initializer.extend(numpy_helper.from_array(array, f"head.{name}") for name, array in arrays.items())
-    graph.node.extend(_head_nodes(head.kind))
+    graph.node.extend(nodes)
     del graph.output[:]
     graph.output.append(helper.make_tensor_value_info("scores", TensorProto.FLOAT, [None, head.class_count]))
     onnx.checker.check_model(model)
@@ -56,7 +66,7 @@ def write_manifest(
         "classes": [{"id": each.id, "name": each.name} for each in classes],
         "calibration": calibration.to_json(),
         "preprocessing": _preprocessing(backbone.resolution),
-        "head": head.kind,
+        "head": {"kind": head.kind, "averages_mirror_image": head.is_mirrored},
         "backbone": {"name": backbone.name, "version": backbone.version, "source": backbone.source},
         "licences": {"backbone weights": backbone.licence},
         "versions": {name: version(name) for name in _RECORDED_VERSIONS} | {"python": platform.python_version()},
@@ -109,8 +119,22 @@ def _head_nodes(kind: str) -> list[Any]:
             ]
             inputs = "head.hidden"
         nodes.append(node("Gemm", [inputs, "head.kernel", "head.bias"], ["head.logits"]))
-    nodes.append(node("Div", ["head.logits", "head.temperature"], ["head.scaled"]))
-    return [*nodes, node("Softmax", ["head.scaled"], ["scores"], axis=1)]
+    return nodes
+
+
+def _feed_mirror_images_too(graph: Any) -> None:
+    """The network sees [2N, S, S, 3]: the N pictures, then their mirror images."""
+    for consumer in graph.node:
+        consumer.input[:] = ["head.both" if name == "pictures" else name for name in consumer.input]
+    mirror = ["pictures", "head.first", "head.end", "head.width", "head.step"]
+    graph.node.insert(0, helper.make_node("Slice", mirror, ["head.mirrored"]))
+    graph.node.insert(1, helper.make_node("Concat", ["pictures", "head.mirrored"], ["head.both"], axis=0))
+
+
+def _mirror_constants(class_count: int) -> dict[str, NDArray[np.int64]]:
+    before_first = np.iinfo(np.int64).min  # ONNX's way to let a backward slice include the first column
+    numbers = {"first": [-1], "end": [before_first], "width": [2], "step": [-1], "pairs": [2, -1, class_count]}
+    return {name: np.array(values, np.int64) for name, values in numbers.items()}
 
 
 def _preprocessing(resolution: int) -> Json:

@@ -14,7 +14,7 @@ _BASE: dict[str, tuple[float, float]] = {"linear": (2e-3, 1.0), "cosine": (5e-3,
 @dataclass(frozen=True)
 class HeadParameters:
     """kind; learning_rate and weight_decay of AdamW; dropout of the features; smoothing of the labels;
-    is_balanced: rare classes weigh more; views: how many of the computed views are trained on.
+    is_balanced: rare classes weigh more; is_mirrored: mirror images are the same class.
     """
 
     kind: HeadKind
@@ -23,7 +23,7 @@ class HeadParameters:
     dropout: float
     smoothing: float
     is_balanced: bool
-    views: int
+    is_mirrored: bool
 
 
 def head_parameters(candidate: Mapping[str, Any]) -> HeadParameters:
@@ -39,5 +39,5 @@ def head_parameters(candidate: Mapping[str, Any]) -> HeadParameters:
         dropout=float(candidate.get("dropout", 0.2)),
         smoothing=float(candidate.get("smoothing", 0.0)),
         is_balanced=bool(candidate.get("balance", False)),
-        views=int(candidate.get("views", 1_000)),
+        is_mirrored=bool(candidate.get("mirror", True)),
     )

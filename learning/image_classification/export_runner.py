@@ -18,21 +18,27 @@ class Classifier(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untype
     def __init__(self, head: HeadWeights, temperature: float) -> None:
         super().__init__()
         self.backbone = EfficientNetLite0(pretrained_layers())
-        self.kind, self.temperature = head.kind, temperature
+        self.head, self.temperature = head, temperature
         for name, array in head.arrays.items():
             self.register_buffer(name, paddle.to_tensor(array))
         self.eval()
 
     def forward(self, pictures: paddle.Tensor) -> paddle.Tensor:
-        x = self.backbone(pictures)
-        if self.kind == "cosine":
-            logits = F.normalize(x, axis=1) @ self.kernel * self.gain
-        else:
-            x = (x - self.mean) / self.scale
-            if self.kind == "mlp":
-                x = F.relu(x @ self.hidden_kernel + self.hidden_bias)
-            logits = x @ self.kernel + self.bias
+        x = pictures.astype("float32")
+        if self.head.is_mirrored:
+            x = paddle.concat([x, paddle.flip(x, [2])])
+        logits = self._logits(self.backbone(x))
+        if self.head.is_mirrored:
+            logits = logits.reshape([2, -1, self.head.class_count]).mean(0)
         return F.softmax(logits / self.temperature, axis=1)
+
+    def _logits(self, x: paddle.Tensor) -> paddle.Tensor:
+        if self.head.kind == "cosine":
+            return F.normalize(x, axis=1) @ self.kernel * self.gain
+        x = (x - self.mean) / self.scale
+        if self.head.kind == "mlp":
+            x = F.relu(x @ self.hidden_kernel + self.hidden_bias)
+        return x @ self.kernel + self.bias
 
 
 def export_paddle(head: HeadWeights, temperature: float, folder: Path) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import threading
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,7 +77,7 @@ def load_features(path: Path) -> ImageFeatures:
                 tuple(meta["class_ids"]),
                 meta["recipe"],
             )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
         sentence = f"The feature file {path.name} cannot be read ({error}); compute the features again."
         raise ArtefactInvalidError("features_damaged", sentence) from error
 
@@ -95,6 +95,7 @@ def extract_features(
     path = described.path_of(backbone, recipe["precision"])
     full_recipe = {**recipe, "backbone_sha256": described.files[path.name]}
     unique = {sample.sha: sample for sample in samples}
+    targets = _targets(unique.values(), class_ids)
     reusable = _reusable(known, full_recipe, unique)
     missing = [sample for sha, sample in unique.items() if sha not in reusable]
     extractor = _Extractor(path, described.resolution, int(recipe["views"]), int(recipe["seed"]))
@@ -105,9 +106,18 @@ def extract_features(
     for done, (sha, row) in enumerate(extractor.run(missing), start=1):
         values[:, place[sha]] = row
         progress(done / len(missing))
-    index_of = {class_id: index for index, class_id in enumerate(class_ids)}
-    targets = np.array([index_of[sample.labels[0]] for sample in unique.values()], np.int64)
+    if not missing:
+        progress(1.0)
     return ImageFeatures(values, targets, tuple(unique), tuple(class_ids), full_recipe)
+
+
+def _targets(samples: Iterable[LabelledSample], class_ids: Sequence[str]) -> NDArray[np.int64]:
+    index_of = {class_id: index for index, class_id in enumerate(class_ids)}
+    strangers = sorted({sample.labels[0] for sample in samples} - set(class_ids))
+    if strangers:
+        sentence = f"Samples are labelled with {', '.join(strangers)}, which the data set does not have; save it again."
+        raise ArtefactInvalidError("labels_unknown", sentence)
+    return np.array([index_of[sample.labels[0]] for sample in samples], np.int64)
 
 
 def _reusable(

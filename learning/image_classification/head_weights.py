@@ -28,9 +28,12 @@ _TINY = 1e-12
 
 @dataclass(frozen=True)
 class HeadWeights:
-    """float32 arrays by name, as the kind demands."""
+    """float32 arrays by name, as the kind demands. is_mirrored: the logits of a picture are the mean of its own
+    and its mirror image's.
+    """
 
     kind: HeadKind
+    is_mirrored: bool
     arrays: dict[str, NDArray[np.float32]]
 
     @property
@@ -49,10 +52,16 @@ class HeadWeights:
             x = np.maximum(x @ a["hidden_kernel"] + a["hidden_bias"], 0)
         return np.asarray(x @ a["kernel"] + a["bias"], np.float32)
 
+    def logits_of_views(self, values: NDArray[Any]) -> NDArray[np.float32]:
+        """float [V, N, D] (view 1 being the mirror image of view 0) -> float32 [N, C], as the exported model has."""
+        counted = values[:2] if self.is_mirrored else values[:1]
+        return np.asarray(np.mean([self.logits(view) for view in counted], axis=0), np.float32)
+
     def to_bytes(self) -> bytes:
         """An .npz file in memory."""
         target = io.BytesIO()
-        np.savez(target, kind=np.array(self.kind), **self.arrays)  # type: ignore[arg-type]  # numpy's stub sees a flag
+        named = {"kind": np.array(self.kind), "is_mirrored": np.array(self.is_mirrored)}
+        np.savez(target, **named, **self.arrays)  # type: ignore[arg-type]  # numpy's stub sees a flag
         return target.getvalue()
 
 
@@ -61,7 +70,7 @@ def head_from_bytes(stored: bytes) -> HeadWeights:
     try:
         with np.load(io.BytesIO(stored), allow_pickle=False) as file:
             kind = cast(HeadKind, str(file["kind"]))
-            return HeadWeights(kind, {name: file[name] for name in _ARRAYS[kind]})
+            return HeadWeights(kind, bool(file["is_mirrored"]), {name: file[name] for name in _ARRAYS[kind]})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         sentence = f"The trained head cannot be read ({error}); train the model again."
         raise ArtefactInvalidError("head_damaged", sentence) from error

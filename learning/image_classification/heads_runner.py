@@ -38,42 +38,36 @@ class TrainingSet:
 class _Dense(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped here
     """linear and mlp: standardised features, then one or two layers."""
 
-    def __init__(self, kind: str, data: TrainingSet, dropout: float) -> None:
+    def __init__(self, kind: str, data: TrainingSet) -> None:
         super().__init__()
-        self.kind = kind
         dimensions = data.values.shape[-1]
         flat = data.values.reshape(-1, dimensions)
         self.mean = flat.mean(0, dtype=np.float32)
         self.scale = (flat.std(0, dtype=np.float32) + np.float32(1e-3)).astype(np.float32)
-        self.dropout = nn.Dropout(dropout)
         small = paddle.ParamAttr(initializer=nn.initializer.Normal(0, 1e-3))
         self.hidden = nn.Linear(dimensions, _HIDDEN) if kind == "mlp" else None
-        self.hidden_dropout = nn.Dropout(_HIDDEN_DROPOUT)
         self.out = nn.Linear(_HIDDEN if kind == "mlp" else dimensions, data.class_count, weight_attr=small)
 
     def prepare(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray((values - self.mean) / self.scale, np.float32)
 
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        x = self.dropout(x)
+    def forward(self, x: paddle.Tensor, hidden_mask: paddle.Tensor) -> paddle.Tensor:
         if self.hidden is not None:
-            x = self.hidden_dropout(F.relu(self.hidden(x)))
+            x = F.relu(self.hidden(x)) * hidden_mask
         return self.out(x)
 
-    def weights(self) -> HeadWeights:
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
         arrays = {"mean": self.mean, "scale": self.scale}
         if self.hidden is not None:
             arrays |= {"hidden_kernel": self.hidden.weight.numpy(), "hidden_bias": self.hidden.bias.numpy()}
-        arrays |= {"kernel": self.out.weight.numpy(), "bias": self.out.bias.numpy()}
-        return HeadWeights("linear" if self.hidden is None else "mlp", arrays)
+        return arrays | {"kernel": self.out.weight.numpy(), "bias": self.out.bias.numpy()}
 
 
 class _Cosine(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped here
     """cosine: similarity to one direction a class, times a learnt gain."""
 
-    def __init__(self, data: TrainingSet, dropout: float) -> None:
+    def __init__(self, data: TrainingSet) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
         shape = [data.values.shape[-1], data.class_count]
         self.kernel = self.create_parameter(shape, default_initializer=nn.initializer.Normal(0, 0.02))
         self.gain = self.create_parameter([1], default_initializer=nn.initializer.Constant(_START_GAIN))
@@ -81,13 +75,13 @@ class _Cosine(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped h
     def prepare(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         return values
 
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        return F.normalize(self.dropout(x), axis=1) @ F.normalize(self.kernel, axis=0) * paddle.exp(self.gain)
+    def forward(self, x: paddle.Tensor, hidden_mask: paddle.Tensor) -> paddle.Tensor:
+        return F.normalize(x, axis=1) @ F.normalize(self.kernel, axis=0) * paddle.exp(self.gain)
 
-    def weights(self) -> HeadWeights:
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
         kernel = self.kernel.numpy()
         unit = kernel / np.maximum(np.linalg.norm(kernel, axis=0, keepdims=True), 1e-12)
-        return HeadWeights("cosine", {"gain": np.exp(self.gain.numpy()), "kernel": unit})
+        return {"gain": np.exp(self.gain.numpy()), "kernel": unit}
 
 
 class HeadTraining:
@@ -100,9 +94,9 @@ class HeadTraining:
         self._data, self._parameters, self._epochs, self._seed = data, parameters, epochs, seed
         self.epoch = 0
         if parameters.kind == "cosine":
-            self._head = _Cosine(data, parameters.dropout)
+            self._head = _Cosine(data)
         else:
-            self._head = _Dense(parameters.kind, data, parameters.dropout)
+            self._head = _Dense(parameters.kind, data)
         self._optimizer = paddle.optimizer.AdamW(
             parameters.learning_rate, parameters=self._head.parameters(), weight_decay=parameters.weight_decay
         )
@@ -111,16 +105,13 @@ class HeadTraining:
     def run_epoch(self) -> float:
         """Train once over all samples, a random view of each; the mean loss."""
         random = np.random.default_rng([self._seed, self.epoch])
-        paddle.seed(self._seed + 7919 * (self.epoch + 1))
-        self._head.train()
         losses = [self._step(rows, random, at) for at, rows in enumerate(self._batches(random))]
         self.epoch += 1
-        self._head.eval()
         return float(np.mean(losses))
 
     def weights(self) -> HeadWeights:
         """The head as it is now."""
-        return self._head.weights()
+        return HeadWeights(self._parameters.kind, self._parameters.is_mirrored, self._head.arrays())
 
     def checkpoint(self) -> bytes:
         """All that `restore` needs to go on exactly."""
@@ -147,13 +138,16 @@ class HeadTraining:
 
     def _step(self, rows: NDArray[np.int64], random: np.random.Generator, at: int) -> float:
         data, smoothing = self._data, self._parameters.smoothing
-        views = random.integers(min(len(data.values), self._parameters.views), size=len(rows))
+        views = random.integers(len(data.values), size=len(rows))
         x = self._head.prepare(data.values[views, rows].astype(np.float32))
+        x *= _dropout_mask(random, x.shape, self._parameters.dropout)
+        hidden_mask = paddle.to_tensor(_dropout_mask(random, (len(rows), _HIDDEN), _HIDDEN_DROPOUT))
         hard = np.eye(data.class_count, dtype=np.float32)[data.targets[rows]]
         soft = hard * np.float32(1 - smoothing) + np.float32(smoothing / data.class_count)
         weighted = soft * self._class_weights[data.targets[rows], np.newaxis]
         self._optimizer.set_lr(self._rate(at))
-        loss = -(paddle.to_tensor(weighted) * F.log_softmax(self._head(paddle.to_tensor(x)))).sum(1).mean()
+        logits = self._head(paddle.to_tensor(x), hidden_mask)
+        loss = -(paddle.to_tensor(weighted) * F.log_softmax(logits)).sum(1).mean()
         loss.backward()
         self._optimizer.step()
         self._optimizer.clear_grad()
@@ -175,7 +169,8 @@ class HeadTraining:
     def _touch_optimizer(self) -> None:
         """Make AdamW create its moments, which it does in its first step; the step's effect is overwritten."""
         self._optimizer.set_lr(0.0)
-        self._head(paddle.zeros([1, self._data.values.shape[-1]])).sum().backward()
+        x, hidden_mask = paddle.ones([1, self._data.values.shape[-1]]), paddle.ones([1, _HIDDEN])
+        self._head(x, hidden_mask).sum().backward()
         self._optimizer.step()
         self._optimizer.clear_grad()
 
@@ -183,3 +178,10 @@ class HeadTraining:
         """Moments and powers in a fixed order; their names carry counters that differ between processes."""
         state = self._optimizer.state_dict()
         return [value for name, value in state.items() if isinstance(value, paddle.Tensor)]
+
+
+def _dropout_mask(random: np.random.Generator, shape: tuple[int, ...], rate: float) -> NDArray[np.float32]:
+    """0 with probability `rate` (to 1/256), otherwise what keeps the mean. Paddle's own dropout is slow on a CPU."""
+    dropped = round(rate * 256)
+    is_kept = np.frombuffer(random.bytes(int(np.prod(shape))), np.uint8).reshape(shape) >= dropped
+    return is_kept * np.float32(256 / (256 - dropped))

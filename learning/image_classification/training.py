@@ -35,7 +35,7 @@ def run_trial(
     training = start_training(candidate, epochs, seed, train, device)
     for epoch in range(1, epochs + 1):
         training.run_epoch()
-        yield _report(epoch, training.weights().logits(validation.values[0]), validation.targets)
+        yield _report(epoch, training.weights().logits_of_views(validation.values), validation.targets)
 
 
 def run_fit(
@@ -62,8 +62,10 @@ def start_training(
 
     if not features.shas:
         raise PlanImpossibleError("no_samples", "There is nothing to train on; add labelled pictures.")
-    data = TrainingSet(features.values, features.targets, len(features.class_ids))
-    return HeadTraining(data, head_parameters(candidate), epochs, seed, device)
+    parameters = head_parameters(candidate)
+    values = features.values if parameters.is_mirrored else features.values[::2]
+    data = TrainingSet(values, features.targets, len(features.class_ids))
+    return HeadTraining(data, parameters, epochs, seed, device)
 
 
 def is_too_small(validation: ImageFeatures) -> bool:
@@ -90,7 +92,7 @@ def _cross_validated(
     for epoch in range(1, epochs + 1):
         for training, fold in zip(trainings, folds, strict=True):
             training.run_epoch()
-            logits[fold] = training.weights().logits(pooled.values[0, fold])
+            logits[fold] = training.weights().logits_of_views(pooled.values[:2, fold])
         yield _report(epoch, logits, pooled.targets)
 
 

@@ -1,14 +1,16 @@
 """Views: the variants of a picture that the network sees while features are computed.
 
 View 0 is the picture as predicted on, view 1 its mirror image, further ones are random crops with changed
-brightness and contrast. A view depends on (sample, view index, seed) only, so features can be computed in any
-order, by any number of threads, and again.
+brightness and contrast. Odd views are mirrored, even ones never, so that a training may leave mirrored pictures
+out where left and right mean something. A view depends on (sample, view index, seed) only, so features
+can be computed in any order, by any number of threads, and again.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+AUGMENTATION = 2  # the version of these rules; part of the recipe, so that features of old rules are not reused
 MARGIN = 1.15  # a picture is kept this much larger than the network's input, for the crops
 _AREA = (0.5, 1.0)  # of a crop
 _ASPECT = (3 / 4, 4 / 3)
@@ -24,14 +26,15 @@ def decoded_side(resolution: int) -> int:
 def make_view(square: Image.Image, resolution: int, sha: str, index: int, seed: int) -> NDArray[np.uint8]:
     """View `index` of a square RGB picture as uint8 [resolution, resolution, 3]. Deterministic."""
     if index < 2:
-        full = np.asarray(square.resize((resolution, resolution), Image.Resampling.BILINEAR))
-        return full if index == 0 else full[:, ::-1]
+        return _mirrored_if_odd(np.asarray(square.resize((resolution, resolution), Image.Resampling.BILINEAR)), index)
     random = np.random.default_rng([seed, index, int(sha[:16], 16)])
     box = _random_box(square.width, random)
     crop = np.asarray(square.resize((resolution, resolution), Image.Resampling.BILINEAR, box), np.float32)
-    if random.random() < 0.5:
-        crop = crop[:, ::-1]
-    return _change_light(crop, random)
+    return _mirrored_if_odd(_change_light(crop, random), index)
+
+
+def _mirrored_if_odd(picture: NDArray[np.uint8], index: int) -> NDArray[np.uint8]:
+    return picture[:, ::-1] if index % 2 else picture
 
 
 def _random_box(side: int, random: np.random.Generator) -> tuple[float, float, float, float]:
