@@ -53,7 +53,8 @@ def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
         blobs=blobs,
         cache=LocalBlobCache(blobs, settings.scratch_dir / "samples"),
         scratch_dir=settings.scratch_dir,
-        search=RaySearch(settings.ray_address, settings.scratch_dir),
+        # Among the folders of jobs, where what a killed study left is removed in time.
+        search=RaySearch(settings.ray_address, settings.scratch_dir / "jobs"),
         clock=SystemClock(),
         plugin_of=get_task,
         ensure_backbone=lambda: ensure_backbone(settings.backbone_path),

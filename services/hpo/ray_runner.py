@@ -31,6 +31,7 @@ SAMPLE_BYTES = 64 * 1024
 """What a sample may need of the object store: two copies of 12 views of 1,280 half-precision numbers."""
 MIN_STORE_BYTES = 256 * 1024**2
 MAX_STORE_BYTES = 8 * 1024**3
+SESSION_PREFIX = "elray-"
 
 
 def tune_space(space: Json) -> dict[str, Any]:
@@ -171,10 +172,11 @@ class RaySearch:
             ray.init(address=self.address, **quiet)
             return
         # Short, because the paths of Unix sockets below it may have 107 bytes.
-        self._session = Path(tempfile.mkdtemp(prefix="elray-"))
+        _remove_abandoned_sessions()
+        self._session = Path(tempfile.mkdtemp(prefix=f"{SESSION_PREFIX}{os.getpid()}-"))
         wanted = sample_count * SAMPLE_BYTES
         ray.init(
-            num_cpus=len(os.sched_getaffinity(0)),
+            num_cpus=os.cpu_count() or 1,
             num_gpus=0,
             include_dashboard=False,
             object_store_memory=min(MAX_STORE_BYTES, max(MIN_STORE_BYTES, wanted)),
@@ -182,6 +184,24 @@ class RaySearch:
             _node_ip_address="127.0.0.1",
             **quiet,
         )
+
+
+def _remove_abandoned_sessions() -> None:
+    """Delete the session folders of studies that were killed; their names hold the number of their process."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{SESSION_PREFIX}*-*"):
+        owner = folder.name.removeprefix(SESSION_PREFIX).split("-")[0]
+        if owner.isdecimal() and not _is_running(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # signal 0 only asks
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _tuner(
