@@ -28,9 +28,12 @@ _CHECKPOINTS = 8  # in one fit
 def run_trial(
     candidate: Candidate, epochs: int, seed: int, train: ImageFeatures, validation: ImageFeatures, device: Device
 ) -> Iterator[TrialReport]:
-    """One report an epoch, on validation, or by cross-validation where it is too small; see `TaskPlugin`."""
-    if is_too_small(validation):
-        yield from _cross_validated(candidate, epochs, seed, train.joined(validation), device)
+    """One report an epoch, on validation, or by cross-validation over both sets where the candidate says into how many
+    "folds", or where validation is too small; see `TaskPlugin`.
+    """
+    folds = int(candidate.get("folds", 0)) or (_FOLDS if is_too_small(validation) else 0)
+    if folds:
+        yield from _cross_validated(candidate, epochs, seed, train.joined(validation), folds, device)
         return
     training = start_training(candidate, epochs, seed, train, device)
     for epoch in range(1, epochs + 1):
@@ -81,10 +84,10 @@ def stratified_folds(targets: NDArray[np.int64], folds: int) -> list[NDArray[np.
 
 
 def _cross_validated(
-    candidate: Candidate, epochs: int, seed: int, pooled: ImageFeatures, device: Device
+    candidate: Candidate, epochs: int, seed: int, pooled: ImageFeatures, count: int, device: Device
 ) -> Iterator[TrialReport]:
     """All folds advance together, so that each epoch has one report over every sample."""
-    folds = stratified_folds(pooled.targets, _FOLDS)
+    folds = stratified_folds(pooled.targets, count)
     if len(folds) < 2:
         raise PlanImpossibleError("too_few_samples", "Cross-validation needs at least two pictures; add more.")
     trainings = [start_training(candidate, epochs, seed, _without(pooled, fold), device) for fold in folds]

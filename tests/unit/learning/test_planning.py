@@ -27,6 +27,7 @@ def test_a_smaller_budget_never_plans_more(preset: str) -> None:
 
 def test_presets_do_more_work_in_order() -> None:
     fast, balanced, accurate = (plan_study(1e6, preset, 500, 3, 0) for preset in ("fast", "balanced", "accurate"))
+    assert fast.space["folds"] == 0 < balanced.space["folds"]
     assert fast.recipe["views"] < balanced.recipe["views"] < accurate.recipe["views"]
     assert fast.trials < balanced.trials < accurate.trials
 

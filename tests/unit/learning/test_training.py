@@ -47,6 +47,15 @@ def test_a_small_validation_is_replaced_by_cross_validation(validation: ImageFea
     assert last.accuracy > 0.85
 
 
+def test_a_candidate_may_ask_for_cross_validation() -> None:
+    shuffled = made(120, 0.3, 2)
+    wrong = ImageFeatures(shuffled.values, (shuffled.targets + 1) % 3, shuffled.shas, CLASSES, {})
+    *_, by_validation = run_trial({"head": "linear"}, 4, 0, made(300, 0.3, 1), wrong, "cpu")
+    *_, by_folds = run_trial({"head": "linear", "folds": 3}, 4, 0, made(300, 0.3, 1), wrong, "cpu")
+    assert by_validation.accuracy < 0.1
+    assert by_folds.accuracy > 0.5
+
+
 def test_cross_validation_judges_samples_by_models_that_have_not_seen_them() -> None:
     noise_only = made(60, 0.0, 1)
     random = np.random.default_rng(0)
