@@ -36,7 +36,7 @@ from chassis.worker import LEASE_S, JobWorker, this_python
 log = logging.getLogger(__name__)
 
 RETENTION_S = 7 * 24 * 3600
-RETRY_INTERVAL_S = 0.5
+RETRY_INTERVAL_S = 1.0
 PAUSE_S = 1.0
 
 INDEXES = (

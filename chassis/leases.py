@@ -42,13 +42,13 @@ class LeaderLease:
     name: str
     owner: str
     clock: Clock
-    length_s: float = 5.0
+    length_s: float = 6.0
     _watch: HeartbeatWatch | None = None
     _renewed: float = float("-inf")
 
     async def hold(self) -> bool:
         """Take or renew; whether this owner may act now."""
-        if self.clock.monotonic() - self._renewed < self.length_s / 5:
+        if self.clock.monotonic() - self._renewed < self.length_s / 3:
             return True
         document = await self.database.get(LEASES, self.name)
         held = await self._first() if document is None else await self._renew_or_take(document)

@@ -19,7 +19,7 @@ from schemas.catalog import EVENTS
 log = logging.getLogger(__name__)
 
 BATCH = 500
-IDLE_S = 0.5
+IDLE_S = 2.0
 PENDING = "pending"
 SENT = "sent"
 

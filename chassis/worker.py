@@ -17,7 +17,7 @@ from schemas.base import Failure
 
 log = logging.getLogger(__name__)
 
-IDLE_S = 1.0
+IDLE_S = 2.0
 HEARTBEAT_S = 1.5
 LEASE_S = 8.0
 LINE_LIMIT = 4 * 1024 * 1024

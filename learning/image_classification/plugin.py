@@ -10,7 +10,6 @@ from learning.errors import ArtefactInvalidError
 from learning.image_classification import features as feature_files
 from learning.image_classification.bundle import MODEL_FILE, write_manifest, write_onnx
 from learning.image_classification.checks import check_classes
-from learning.image_classification.evaluation import evaluate_classification
 from learning.image_classification.features import ImageFeatures
 from learning.image_classification.head_weights import head_from_bytes
 from learning.image_classification.planning import plan_study
@@ -116,6 +115,9 @@ class ImageClassification:
         predictions: Sequence[Prediction],
         threshold: float,
     ) -> Json:
+        # Imported here: scikit-learn takes seconds to import, and every other process does without it.
+        from learning.image_classification.evaluation import evaluate_classification
+
         return evaluate_classification(classes, truths, predictions, threshold)
 
 
