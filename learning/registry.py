@@ -2,18 +2,19 @@
 
 from collections.abc import Callable
 
+from learning.device import Device
 from learning.errors import TaskUnknownError
 from learning.task import TaskPlugin
 
 
-def _image_classification() -> TaskPlugin:
+def _image_classification(device: Device) -> TaskPlugin:
     from learning.image_classification.plugin import ImageClassification
 
-    return ImageClassification()
+    return ImageClassification(device)
 
 
 # Built on demand, so that a process loads only the libraries of the tasks it uses.
-_TASKS: dict[str, Callable[[], TaskPlugin]] = {"image_classification": _image_classification}
+_TASKS: dict[str, Callable[[Device], TaskPlugin]] = {"image_classification": _image_classification}
 
 
 def task_names() -> tuple[str, ...]:
@@ -21,9 +22,9 @@ def task_names() -> tuple[str, ...]:
     return tuple(sorted(_TASKS))
 
 
-def get_task(name: str) -> TaskPlugin:
-    """The plug-in for a task type. Raises TaskUnknownError, naming the known ones."""
+def get_task(name: str, device: Device = "cpu") -> TaskPlugin:
+    """The plug-in for a task type, training on `device`. Raises TaskUnknownError, naming the known ones."""
     if name not in _TASKS:
         known = ", ".join(task_names())
         raise TaskUnknownError("task_unknown", f"There is no task type {name!r}; choose one of: {known}.")
-    return _TASKS[name]()
+    return _TASKS[name](device)

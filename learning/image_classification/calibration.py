@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from learning.task import Calibration
 
 _TEMPERATURES = np.exp(np.linspace(-3, 3, 121))
+_DOUBT = 0.01
 _FALLBACK_THRESHOLD = 0.5  # where there is nothing to choose it by
 
 
@@ -28,16 +29,26 @@ def fit_calibration(logits: NDArray[Any], targets: NDArray[np.int64]) -> Calibra
     """Temperature of least log loss (Guo et al. 2017), then the threshold, on held-out logits [N, C]."""
     if len(targets) == 0:
         return Calibration(1.0, _FALLBACK_THRESHOLD)
-    losses = [log_loss(softmax(logits, float(t)), targets) for t in _TEMPERATURES]
+    losses = [_cautious_loss(softmax(logits, float(t)), targets) for t in _TEMPERATURES]
     temperature = float(_TEMPERATURES[int(np.argmin(losses))])
     probabilities = softmax(logits, temperature)
     is_right = probabilities.argmax(axis=1) == targets
     return Calibration(temperature, best_threshold(probabilities.max(axis=1), is_right))
 
 
+def _cautious_loss(probabilities: NDArray[np.float64], targets: NDArray[np.int64]) -> float:
+    """Log loss as if a few of the samples were of any other class. Otherwise held-out samples that are all right, as
+    near relatives of the trained ones are, would call for endless confidence.
+    """
+    doubt = _DOUBT + 1 / (len(targets) + 2)  # Laplace's rule of succession on top
+    logarithms = np.log(np.maximum(probabilities, 1e-12))
+    others = (logarithms.sum(axis=1) - logarithms[np.arange(len(targets)), targets]) / max(1, logarithms.shape[1] - 1)
+    return float((1 - doubt) * log_loss(probabilities, targets) - doubt * others.mean())
+
+
 def best_threshold(confidences: NDArray[np.float64], is_right: NDArray[np.bool_]) -> float:
     """The confidence from which a prediction is taken, of best F1: precision is how many of the taken ones are right,
-    recall how many of all samples were taken and right. Rounded down to two digits, 0.05 to 0.95.
+    recall how many of all samples were taken and right. Two digits, 0.05 to 0.95.
     """
     if len(confidences) == 0:
         return _FALLBACK_THRESHOLD
@@ -45,8 +56,8 @@ def best_threshold(confidences: NDArray[np.float64], is_right: NDArray[np.bool_]
     taken = confidences[np.newaxis] >= thresholds[:, np.newaxis]
     hits = (taken & is_right[np.newaxis]).sum(axis=1)
     f1 = 2 * hits / (taken.sum(axis=1) + len(confidences))
-    # The lowest of equally good ones: it calls the fewest right predictions doubtful.
-    return float(thresholds[int(np.argmax(f1))])
+    # The highest of equally good ones: less sure than any right prediction so far is worth a look.
+    return float(thresholds[np.flatnonzero(f1 == f1.max())[-1]])
 
 
 def expected_calibration_error(confidences: NDArray[np.float64], is_right: NDArray[np.bool_]) -> float:

@@ -23,7 +23,7 @@ from learning.task import ClassInfo, Finding, Json, Prediction, Truth
 
 _WORST_CASES = 50
 _FEW_TEST_SAMPLES = 50
-_RULE = "the confidence of best F1 on the test set, the lowest of equally good ones"
+_RULE = "the confidence of best F1 on the test set, the highest of equally good ones"
 
 
 def evaluate_classification(

@@ -33,6 +33,7 @@ async def serve(settings: TrainerSettings) -> None:
 
 def train(settings: TrainerSettings, context: JobContext) -> dict[str, Any]:
     """The work of the job process. Its libraries are imported here, so that the service itself stays small."""
+    from learning.device import choose_device
     from learning.registry import get_task
     from services.trainer.training_job import TrainingJob
 
@@ -42,7 +43,7 @@ def train(settings: TrainerSettings, context: JobContext) -> dict[str, Any]:
         cache=LocalBlobCache(blobs, settings.scratch_dir / "samples"),
         scratch_dir=settings.scratch_dir,
         backbone=settings.backbone_path,
-        plugin_of=get_task,
+        plugin_of=lambda task: get_task(task, choose_device()),
         reach=Failpoints.parse(settings.failpoints, settings.data_dir).reach,
     )
     return job.run(context)

@@ -104,9 +104,7 @@ class TrainingJob:
             raise ValueError(f"the plug-in {order.task} ended its fit without a model")
         return step
 
-    def _export(
-        self, order: StudyCompleted, winner: Winner, plugin: TaskPlugin, model: bytes, folder: Path
-    ) -> BlobRef:
+    def _export(self, order: StudyCompleted, winner: Winner, plugin: TaskPlugin, model: bytes, folder: Path) -> BlobRef:
         calibration = Calibration(winner.calibration.temperature, winner.calibration.threshold)
         classes = [ClassInfo(each.id, each.name) for each in winner.classes]
         plugin.export(model, classes, calibration, self.backbone, folder / "bundle")

@@ -26,11 +26,18 @@ def test_without_samples_nothing_is_changed() -> None:
 
 def test_the_threshold_separates_sure_and_right_from_unsure_and_wrong() -> None:
     confidences = np.array([0.95, 0.9, 0.85, 0.4, 0.35, 0.3])
-    assert best_threshold(confidences, np.array([1, 1, 1, 0, 0, 0], bool)) == pytest.approx(0.41)
+    assert best_threshold(confidences, np.array([1, 1, 1, 0, 0, 0], bool)) == pytest.approx(0.85)
 
 
-def test_when_all_is_right_nothing_is_doubtful() -> None:
-    assert best_threshold(np.array([0.3, 0.9]), np.array([True, True])) == pytest.approx(0.05)
+def test_when_all_is_right_only_less_sure_predictions_than_these_are_doubtful() -> None:
+    assert best_threshold(np.array([0.305, 0.9]), np.array([True, True])) == pytest.approx(0.3)
+
+
+def test_samples_that_are_all_right_do_not_call_for_endless_confidence() -> None:
+    logits = np.random.default_rng(0).normal(size=(60, 4)) + 5 * np.eye(4)[np.arange(60) % 4]
+    targets = np.arange(60) % 4
+    temperature = fit_calibration(logits, targets).temperature
+    assert 0.3 < softmax(logits, temperature).max(axis=1).mean() < 0.99
 
 
 def test_calibration_error_is_the_gap_between_confidence_and_accuracy() -> None:
