@@ -165,6 +165,8 @@ def open_session(network: Path, threads: int) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # Waiting threads sleep: on a machine shared by many services their spinning would cost the others more.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(network), options, providers=["CPUExecutionProvider"])
 
 

@@ -8,7 +8,7 @@ from learning.backbones.description import read_backbone
 from learning.device import Device
 from learning.errors import ArtefactInvalidError
 from learning.image_classification import features as feature_files
-from learning.image_classification.bundle import MODEL_FILE, write_manifest, write_onnx
+from learning.image_classification.bundle import MODEL_FILE, write_manifest
 from learning.image_classification.checks import check_classes
 from learning.image_classification.features import ImageFeatures
 from learning.image_classification.head_weights import head_from_bytes
@@ -89,6 +89,7 @@ class ImageClassification:
         out: Path,
     ) -> BundleManifest:
         from learning.image_classification.export_runner import export_paddle  # imports Paddle
+        from learning.image_classification.onnx_graph import write_onnx  # a process that only predicts needs no onnx
 
         head = head_from_bytes(model)
         if head.class_count != len(classes):
@@ -116,6 +117,8 @@ class ImageClassification:
         threshold: float,
     ) -> Json:
         # Imported here: scikit-learn takes seconds to import, and every other process does without it.
+
+        # Scikit-learn takes a second and 100 MB, which only who evaluates should pay.
         from learning.image_classification.evaluation import evaluate_classification
 
         return evaluate_classification(classes, truths, predictions, threshold)
