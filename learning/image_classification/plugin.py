@@ -117,8 +117,6 @@ class ImageClassification:
         threshold: float,
     ) -> Json:
         # Imported here: scikit-learn takes seconds to import, and every other process does without it.
-
-        # Scikit-learn takes a second and 100 MB, which only who evaluates should pay.
         from learning.image_classification.evaluation import evaluate_classification
 
         return evaluate_classification(classes, truths, predictions, threshold)
