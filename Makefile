@@ -49,8 +49,9 @@ types: $(READY)
 imports: $(READY)
 	$(BIN)/lint-imports
 
-schemas: $(READY)  ## write the JSON Schemas of the events; refuses a breaking change
+schemas: $(READY)  ## write the JSON Schemas and the AsyncAPI document; refuses a breaking change
 	$(BIN)/python -m schemas.generate
+	$(BIN)/python -m chassis.asyncapi
 
 lock: $(READY)  ## resolve requirements.lock anew: versions and hashes, no addresses
 	$(BIN)/python -m pip install --quiet uv

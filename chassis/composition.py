@@ -132,7 +132,7 @@ class Assembly:
             name=self.deps.service,
             probes=probes,
             loops={name: _patient(name, turn) for name, turn in {**loops, **standard}.items()},
-            server=server or health_server(probes, self.settings.health_port),
+            server=server or health_server(probes, self.settings.bind_host, self.settings.health_port),
             prepare=prepare,
             closers=[*self._closers, self.deps.database.close],
         )

@@ -48,9 +48,9 @@ def health_routes(probes: Mapping[str, Probe]) -> list[Route | Mount]:
     return [Route("/health/live", live), Route("/health/ready", ready), Mount("/metrics", make_asgi_app())]
 
 
-def health_server(probes: Mapping[str, Probe], port: int) -> uvicorn.Server:
-    """On loopback; not started yet."""
-    return loopback_server(Starlette(routes=health_routes(probes)), port)
+def health_server(probes: Mapping[str, Probe], host: str, port: int) -> uvicorn.Server:
+    """Listens on `host`; not started yet."""
+    return quiet_server(Starlette(routes=health_routes(probes)), host, port)
 
 
 class _SignalFreeServer(uvicorn.Server):
@@ -62,11 +62,11 @@ class _SignalFreeServer(uvicorn.Server):
         return nullcontext()
 
 
-def loopback_server(app: object, port: int) -> uvicorn.Server:
-    """A server for an ASGI application that leaves signals alone."""
+def quiet_server(app: object, host: str, port: int) -> uvicorn.Server:
+    """A server for an ASGI application that leaves signals alone and logs no request; not started yet."""
     config = uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's union of application types has no public name
-        host="127.0.0.1",
+        host=host,
         port=port,
         log_level="warning",
         access_log=False,

@@ -32,6 +32,9 @@ class ServiceSettings(BaseSettings):
     s3_secure: bool = Field(default=False, description="whether S3 is spoken over TLS")
     s3_bucket: str = Field(default="easyloop", min_length=3, description="the bucket of all blobs")
     data_dir: Path = Field(default=Path(".easyloop"), description="folder for traces and scratch files of this machine")
+    bind_host: str = Field(
+        default="127.0.0.1", min_length=1, description="address on which the service listens; 0.0.0.0 in a container"
+    )
     health_port: int = Field(default=0, ge=0, le=65535, description="port of /health and /metrics; 0 takes a free one")
     otlp_endpoint: str | None = Field(
         default=None, description="OpenTelemetry collector, OTLP over HTTP; files when unset"

@@ -9,7 +9,7 @@ from chassis.composition import Assembly, connect, database_name
 from chassis.deps import Deps
 from chassis.documents import mongo
 from chassis.documents.mongo import MongoDatabase
-from chassis.health import loopback_server
+from chassis.health import quiet_server
 from chassis.runtime import Closer, run
 from chassis.settings import load_settings
 from services.gateway import archive, requests, writing
@@ -44,7 +44,7 @@ async def serve(settings: GatewaySettings) -> None:
         settings, deps, models, predictions, assembly.probes(), lambda: server.should_exit, prepared.is_set
     )
     app = FreshContext(create_app(context, trace.get_tracer_provider()))
-    server = loopback_server(app, settings.gateway_port)
+    server = quiet_server(app, settings.bind_host, settings.gateway_port)
     loops = {"consumer": assembly.consumer(), "models": models.turn}
     service = assembly.service(loops, INDEXES, server)
     service.prepare = _then(service.prepare, prepared)
