@@ -53,9 +53,10 @@ schemas: $(READY)  ## write the JSON Schemas and the AsyncAPI document; refuses 
 	$(BIN)/python -m schemas.generate
 	$(BIN)/python -m chassis.asyncapi
 
-lock: $(READY)  ## resolve requirements.lock anew: versions and hashes, no addresses
+lock: $(READY)  ## resolve both lock files anew: versions and hashes, no addresses
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --all-extras --generate-hashes --no-emit-index-url --no-header --no-annotate --prerelease if-necessary --upgrade --output-file requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --constraint requirements.lock --generate-hashes --no-emit-index-url --no-header --no-annotate --prerelease if-necessary --upgrade --output-file infra/docker/requirements.lock
 
 clean:  ## forget the environment and the caches; the data of .easyloop stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

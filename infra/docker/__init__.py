@@ -1,0 +1,1 @@
+"""The image of EasyLoop and what runs in it beside the services."""
