@@ -28,27 +28,33 @@ from chassis.relay import OutboxRelay
 from chassis.runtime import Closer, Service, Turn
 from chassis.settings import ServiceSettings
 from chassis.telemetry import start_tracing
-from chassis.topics import load_topics
+from chassis.topics import TopicCatalog, load_topics
 from chassis.unit_of_work import INBOX, OUTBOX
 from chassis.wake import Wake
 from chassis.worker import LEASE_S, JobWorker, this_python
 
 log = logging.getLogger(__name__)
 
-RETENTION_S = 7 * 24 * 3600
 RETRY_INTERVAL_S = 1.0
 PAUSE_S = 1.0
 
 INDEXES = (
-    Index(INBOX, ("at",), expire_after_s=RETENTION_S),
     Index(OUTBOX, ("status",)),
     Index(OUTBOX, ("key", "status")),
-    Index(OUTBOX, ("sent_at",), expire_after_s=RETENTION_S),
     Index(FailedEvent.COLLECTION, ("status",)),
     Index(FailedEvent.COLLECTION, ("key", "status")),
     Index(Job.COLLECTION, ("status", "kind")),
     Index(Job.COLLECTION, ("key", "status")),
 )
+
+
+def retention_indexes(topics: TopicCatalog) -> tuple[Index, ...]:
+    """Inbox marks and outbox rows outlive every message: a group that reads from the start again changes nothing."""
+    seconds = (max(topic.retention_days for topic in topics.topics) + 1) * 24 * 3600
+    return (
+        Index(INBOX, ("at",), expire_after_s=seconds),
+        Index(OUTBOX, ("sent_at",), expire_after_s=seconds),
+    )
 
 
 def database_name(service: str) -> str:
@@ -126,7 +132,7 @@ class Assembly:
         probes = self.probes()
 
         async def prepare() -> None:
-            await self.deps.database.ensure_indexes([*INDEXES, *indexes])
+            await self.deps.database.ensure_indexes([*INDEXES, *retention_indexes(self.deps.topics), *indexes])
 
         return Service(
             name=self.deps.service,
