@@ -1,7 +1,6 @@
 """`python -m infra.demo [--data train.zip --test test.zip]`: upload, train, look, publish and ask; the time of each."""
 
 import argparse
-import io
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -38,10 +37,8 @@ def main() -> int:
     console = Console()
     try:
         layout = Layout.of()
+        training, held_out = _archives(arguments, layout.root / "demo")
         stack = start_everything(layout, console.print)
-        training, held_out = (
-            (arguments.data, arguments.test) if arguments.data else write_archives(layout.root / "demo")
-        )
         with connect() as client:
             walk(client, console, training, held_out)
         _where_next(console, stack.gateway_url)
@@ -71,7 +68,7 @@ def walk(client: Client, console: Console, training: Path, held_out: Path | None
     _look(client, console, model_id, number)
     client.wait_until_served(model_id, number)
     watch.lap("load in the gateway")
-    console.print("\n[bold]4 publish[/bold]  version 1 is published by itself; photographs it never saw are asked")
+    console.print("\n[bold]4 publish[/bold]  version 1 is published by itself")
     if held_out is not None:
         _ask(client, console, model_id, list(_questions(held_out)), watch)
     watch.print(console)
@@ -110,7 +107,7 @@ def _questions(archive: Path) -> Iterator[Question]:
         for entry in sorted(name for name in packed.namelist() if not name.endswith("/")):
             path = PurePosixPath(entry)
             if not path.name.startswith(".") and "__MACOSX" not in path.parts and len(path.parts) > 1:
-                yield Question(path.name, io.BytesIO(packed.read(entry)).getvalue(), path.parts[-2])
+                yield Question(path.name, packed.read(entry), path.parts[-2])
 
 
 def _where_next(console: Console, url: str) -> None:
@@ -123,6 +120,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="a zip with one folder of photographs a class")
     parser.add_argument("--test", type=Path, help="as --data; never trained on, predicted at the end")
     return parser
+
+
+def _archives(arguments: argparse.Namespace, folder: Path) -> tuple[Path, Path | None]:
+    """What to upload and what to ask about: the user's own, else the photographs that a package ships."""
+    if arguments.test and not arguments.data:
+        raise EasyLoopError("test_without_data", "TEST is asked of a model trained on DATA; name that too: DATA=a.zip.")
+    return (arguments.data, arguments.test) if arguments.data else write_archives(folder)
 
 
 if __name__ == "__main__":
