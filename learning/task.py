@@ -205,6 +205,9 @@ class Predictor(Protocol):
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """One prediction a content, in order. Raises SampleRejected for the first one that cannot be read."""
 
+    def warm_up(self) -> None:
+        """Run once on made-up input, so that the first caller does not pay for what runtimes put off until then."""
+
 
 class TaskPlugin(Protocol):
     """A task type: how to read its samples, train, judge, export and use its models.

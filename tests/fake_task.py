@@ -58,6 +58,9 @@ class FakePredictor:
         """See Predictor."""
         return [self._one(content.decode()) for content in contents]
 
+    def warm_up(self) -> None:
+        """See Predictor. There is nothing to warm."""
+
     def _one(self, content: str) -> Prediction:
         wrong = content.startswith("hard ")
         true = content.removeprefix("hard ").split()[0]

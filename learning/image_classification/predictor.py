@@ -33,6 +33,11 @@ class ImagePredictor:
             predictions += [self._prediction(row) for row in scores]
         return predictions
 
+    def warm_up(self) -> None:
+        """One black picture through the network."""
+        side = self._resolution
+        self._session.run(["scores"], {"pictures": np.zeros((1, side, side, 3), np.uint8)})
+
     def _picture(self, raw: bytes, name: str) -> NDArray[np.uint8]:
         square = decode_square(raw, name, decoded_side(self._resolution))
         return make_view(square, self._resolution, _NO_SHA, 0, 0)

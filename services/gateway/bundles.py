@@ -1,12 +1,9 @@
 """Bundles on the local disk: fetched, unpacked once per content, loaded and warmed. Blocking."""
 
-import io
 import os
 import shutil
-import struct
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -18,7 +15,6 @@ from schemas.base import BlobRef
 
 MANIFEST = "manifest.json"
 SPARE_FOLDERS = 4
-WARM_UP_SIDE = 64  # pixels
 
 LoadPredictor = Callable[[str, Path], Predictor]
 """(task name, bundle folder) -> predictor. Raises ArtefactInvalidError, TaskUnknownError."""
@@ -55,7 +51,7 @@ class BundleStore:
         if not place.is_dir():
             self._unpack(bundle, place)
         predictor = self.load_predictor(task, place)
-        warm_up(task, predictor)
+        predictor.warm_up()
         return predictor
 
     def prune(self, in_use: frozenset[str]) -> None:
@@ -99,25 +95,3 @@ def _refuse_escape(name: str) -> None:
         raise ArtefactInvalidError(
             "bundle_invalid", f"The model's bundle has the entry {name!r}, which leaves its folder."
         )
-
-
-def warm_up(task: str, predictor: Predictor) -> None:
-    """Make one prediction, so that the first caller does not pay for what runtimes put off until then."""
-    sample = _WARM_UP_SAMPLES.get(task)
-    if sample is not None:
-        predictor.predict([sample()])
-
-
-def _grey_png() -> bytes:
-    """An 8-bit grey square (PNG specification, third edition, section 11)."""
-    side = WARM_UP_SIDE
-    rows = (b"\x00" + b"\x80" * side) * side
-    picture = io.BytesIO(b"")
-    picture.write(b"\x89PNG\r\n\x1a\n")
-    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
-    for kind, content in ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")):
-        picture.write(struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content)))
-    return picture.getvalue()
-
-
-_WARM_UP_SAMPLES: dict[str, Callable[[], bytes]] = {"image_classification": _grey_png}

@@ -36,6 +36,7 @@ class FakePredictor:
 
     def __init__(self, version: str, classes: int = 3) -> None:
         self.version = version
+        self.is_warm = False
         infos = tuple(ClassInfo(f"c{n}", f"class {n}") for n in range(classes))
         self.manifest = BundleManifest("image_classification", infos, Calibration(1.0, 0.5))
 
@@ -46,6 +47,10 @@ class FakePredictor:
         names = [self.version, *(info.name for info in self.manifest.classes[1:])]
         scores = tuple(Score(f"c{n}", name, 1.0 / (n + 2)) for n, name in enumerate(names))
         return [Prediction(scores) for _ in contents]
+
+    def warm_up(self) -> None:
+        """See Predictor."""
+        self.is_warm = True
 
 
 def load_fake(task: str, folder: Path) -> Predictor:

@@ -35,6 +35,8 @@ async def test_what_an_alias_names_is_loaded_once_and_announced(gateway: Gateway
     served = gateway.models.find("mdl_1", "production")
     assert served is not None
     assert (served.version, served.threshold) == (1, 0.5)
+    assert isinstance(served.predictor, FakePredictor)
+    assert served.predictor.is_warm
     [event] = await emitted(gateway.deps)
     assert isinstance(event, ModelDeployed)
     assert (event.model_id, event.alias, event.version, event.gateway) == ("mdl_1", "production", 1, "gw-1")

@@ -45,7 +45,9 @@ def test_scores_are_those_of_the_head_on_the_features_of_training(
     features = extract_features(samples, ["blue", "red"], recipe, backbone, lambda _: None, None)
     head = made_head(kind, is_mirrored, dimensions=1280)
     expected = softmax(head.logits_of_views(features.values), CALIBRATION.temperature)
-    predictions = TASK.load_predictor(exported).predict([sample.path.read_bytes() for sample in samples])
+    predictor = TASK.load_predictor(exported)
+    predictor.warm_up()
+    predictions = predictor.predict([sample.path.read_bytes() for sample in samples])
     order = [each.id for each in CLASSES]
     for row, prediction in zip(expected, predictions, strict=True):
         scores = {score.class_id: score.score for score in prediction.scores}
