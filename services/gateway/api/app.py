@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import Depends, FastAPI
+from fastapi_offline import FastAPIOffline
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from opentelemetry.trace import TracerProvider
 
@@ -17,12 +18,15 @@ DESCRIPTION = (
     "(RFC 9457) with a stable code. What takes longer is answered 202 with the address to watch."
 )
 # Probes, streams that never end and this page itself would fill the traces with noise.
-UNTRACED = "/health/,/metrics,/events,/trace$,/openapi.json,/docs"
+UNTRACED = "/health/,/metrics,/events,/trace$,/openapi.json,/docs,/static-offline-docs/"
 
 
 def create_app(context: ApiContext, tracer_provider: TracerProvider | None = None) -> FastAPI:
     """Requests are traced where a provider is given."""
-    app = FastAPI(title="EasyLoop", version=VERSION, description=DESCRIPTION, redoc_url=None, redirect_slashes=False)
+    # Its documentation page brings its own scripts: a machine without internet shows it too.
+    app = FastAPIOffline(
+        title="EasyLoop", version=VERSION, description=DESCRIPTION, redoc_url=None, redirect_slashes=False
+    )
     app.state.context = context
     guards = [Depends(require_admin), Depends(require_prepared)]
     shared = problems(401, 403, 422, 500, 503)

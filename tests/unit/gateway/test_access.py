@@ -126,3 +126,13 @@ async def test_health_needs_no_key(tmp_path: Path) -> None:
         assert ready.status_code == 503
         assert ready.json()["waiting_for"] == {"mongo": "no answer from the database"}
         assert b"easyloop_" in (await client.get("/metrics")).content
+
+
+async def test_the_documentation_page_needs_nothing_from_elsewhere(gateway: Gateway) -> None:
+    async with gateway.client(None) as client:
+        page = (await client.get("/docs")).text
+        assets = re.findall(r'(?:src|href)="([^"]+)"', page)
+        assert len(assets) >= 3
+        for asset in assets:
+            assert asset.startswith("/"), f"{asset} comes from another host"
+            assert (await client.get(asset)).status_code == 200
