@@ -62,11 +62,17 @@ def database_name(service: str) -> str:
     return f"el_{service}"
 
 
+def databases(settings: ServiceSettings, *services: str) -> dict[str, MongoDatabase]:
+    """The databases of these services, by name, on one client: closing one closes all. Write only to your own."""
+    client = mongo.connect(settings.mongo_uri.get_secret_value())
+    return {service: MongoDatabase(client, database_name(service)) for service in services}
+
+
 def connect(settings: ServiceSettings, service: str) -> Deps:
     """The production dependencies. Nothing is sent yet: every client connects at its first use."""
     return Deps(
         service=service,
-        database=MongoDatabase(mongo.connect(settings.mongo_uri.get_secret_value()), database_name(service)),
+        database=databases(settings, service)[service],
         blobs=blob_store(settings),
         clock=SystemClock(),
         ids=UlidIds(),

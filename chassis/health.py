@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 
 import uvicorn
 from prometheus_client import make_asgi_app
@@ -57,8 +58,6 @@ class _SignalFreeServer(uvicorn.Server):
     """The runtime handles signals for the whole process."""
 
     def capture_signals(self):  # type: ignore[no-untyped-def]
-        from contextlib import nullcontext
-
         return nullcontext()
 
 

@@ -4,8 +4,9 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import uvicorn
 
@@ -97,11 +98,7 @@ def configure_logging(name: str, log_level: str) -> None:
     logging.getLogger("kafka.net.selector").setLevel(logging.ERROR)
 
 
-def run(name: str, log_level: str, main: Callable[[], Awaitable[None]]) -> None:
+def run(name: str, log_level: str, main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Configure logging, run, and leave with a non-zero status when the service failed."""
     configure_logging(name, log_level)
-    asyncio.run(_awaited(main))
-
-
-async def _awaited(main: Callable[[], Awaitable[None]]) -> None:
-    await main()
+    asyncio.run(main())

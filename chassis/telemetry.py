@@ -33,7 +33,6 @@ KAFKA_OFFSET = "messaging.kafka.offset"
 KAFKA_KEY = "messaging.kafka.message.key"
 EVENT_ID = "cloudevents.event_id"
 EVENT_TYPE = "cloudevents.event_type"
-RUN_ID = "easyloop.run_id"
 JOB_ID = "easyloop.job_id"
 JOB_ATTEMPT = "easyloop.job_attempt"
 

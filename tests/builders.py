@@ -1,6 +1,5 @@
 """What unit tests are built from: dependencies over fakes, delivered events, records as the bus hands them over."""
 
-import dataclasses
 import itertools
 from typing import Any, TypeVar
 
@@ -41,8 +40,7 @@ def build_deps(service: str, database: FakeDatabase | None = None, clock: FakeCl
 
 def extended(deps: Deps, model: type[Any], **more: Any) -> Any:
     """The same dependencies as a service's own Deps class, with its further fields."""
-    shared = {field.name: getattr(deps, field.name) for field in dataclasses.fields(Deps)}
-    return model(**shared, **more)
+    return model(**vars(deps), **more)
 
 
 def delivered(event: E, event_id: str = "", rev: int = 1) -> E:

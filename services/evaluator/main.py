@@ -5,9 +5,7 @@ from typing import Any
 
 from chassis.blobs.local_cache import LocalBlobCache
 from chassis.blobs.patient import PatientBlobStore
-from chassis.composition import Assembly, blob_store, connect, database_name
-from chassis.documents import mongo
-from chassis.documents.mongo import MongoDatabase
+from chassis.composition import Assembly, blob_store, connect, databases
 from chassis.job_process import JobContext, run_job
 from chassis.runtime import run
 from chassis.settings import load_settings
@@ -21,7 +19,7 @@ MODULE = "services.evaluator.main"
 
 async def serve(settings: EvaluatorSettings) -> None:
     """Until it is told to stop."""
-    registry = MongoDatabase(mongo.connect(settings.mongo_uri.get_secret_value()), database_name("registry"))
+    registry = databases(settings, "registry")["registry"]
     deps = EvaluatorDeps(**vars(connect(settings, NAME)), registry=registry)
     assembly = Assembly(settings, deps, HANDLERS)
     jobs = assembly.worker(deps, [EVALUATION_JOB], MODULE, {})

@@ -1,14 +1,10 @@
 """Starts the gateway: `python -m services.gateway.main`."""
 
 import asyncio
-import dataclasses
 
 from opentelemetry import trace
 
-from chassis.composition import Assembly, connect, database_name
-from chassis.deps import Deps
-from chassis.documents import mongo
-from chassis.documents.mongo import MongoDatabase
+from chassis.composition import Assembly, connect, databases
 from chassis.health import quiet_server
 from chassis.runtime import Closer, run
 from chassis.settings import load_settings
@@ -30,12 +26,8 @@ INDEXES = (*archive.INDEXES, *requests.INDEXES, *writing.INDEXES)
 
 async def serve(settings: GatewaySettings) -> None:
     """Until it is told to stop."""
-    reader = mongo.connect(settings.mongo_uri.get_secret_value())
-    shared = connect(settings, NAME)
-    deps = GatewayDeps(
-        **{field.name: getattr(shared, field.name) for field in dataclasses.fields(Deps)},
-        read={service: MongoDatabase(reader, database_name(service)) for service in READS},
-    )
+    read = databases(settings, *READS)
+    deps = GatewayDeps(**vars(connect(settings, NAME)), read=read)
     assembly = Assembly(settings, deps, HANDLERS)
     models = ModelPool(deps, BundleStore(deps.blobs, settings.data_dir / "models"), settings.instance)
     predictions = PredictionPool(settings.predict_threads, settings.predict_queue)
@@ -48,7 +40,7 @@ async def serve(settings: GatewaySettings) -> None:
     loops = {"consumer": assembly.consumer(), "models": models.turn}
     service = assembly.service(loops, INDEXES, server)
     service.prepare = _then(service.prepare, prepared)
-    service.closers = [models.close, predictions.close, *service.closers, reader.close]
+    service.closers = [models.close, predictions.close, *service.closers, read[READS[0]].close]
     await service.run()
 
 

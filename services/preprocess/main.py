@@ -1,8 +1,6 @@
 """Starts preprocess: `python -m services.preprocess.main`."""
 
-from chassis.composition import Assembly, connect, database_name
-from chassis.documents import mongo
-from chassis.documents.mongo import MongoDatabase
+from chassis.composition import Assembly, connect, databases
 from chassis.documents.ports import Index
 from chassis.runtime import run
 from chassis.settings import load_settings
@@ -22,16 +20,11 @@ INDEXES = (
 )
 
 
-def build_deps(settings: PreprocessSettings) -> PreprocessDeps:
-    """The production dependencies."""
-    shared = connect(settings, NAME)
-    ingest = MongoDatabase(mongo.connect(settings.mongo_uri.get_secret_value()), database_name("ingest"))
-    return PreprocessDeps(**vars(shared), reader=ChunkReader(shared.blobs, settings.decode_threads), ingest=ingest)
-
-
 async def serve(settings: PreprocessSettings) -> None:
     """Until it is told to stop."""
-    deps = build_deps(settings)
+    shared = connect(settings, NAME)
+    ingest = databases(settings, "ingest")["ingest"]
+    deps = PreprocessDeps(**vars(shared), reader=ChunkReader(shared.blobs, settings.decode_threads), ingest=ingest)
     assembly = Assembly(settings, deps, HANDLERS)
     place = StreamPlace(
         bootstrap_servers=settings.kafka_bootstrap_servers,
@@ -42,7 +35,7 @@ async def serve(settings: PreprocessSettings) -> None:
     )
     streams = Streams(place, assembly.dispatcher.deliver)
     service = assembly.service({"streams": streams.turn, "sweep": lambda: sweep_turn(deps)}, INDEXES)
-    service.closers = [streams.close, *service.closers]
+    service.closers = [streams.close, *service.closers, ingest.close]
     await service.run()
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,34 +15,10 @@ from chassis.bus.kafka_producer import KafkaProducer
 from chassis.bus.ports import Consumer, Message, Record
 from chassis.errors import ServerUnavailable
 from chassis.topics import Topic, TopicCatalog
-from infra.local.bus import choose_bus
-from infra.local.kafka import KafkaPlace, KafkaRuntime, format_kafka, prepare_kafka
-from infra.local.ports import LOOPBACK, choose_ports
-from infra.local.readiness import check_kafka, wait_until_ready
-from tests.servers import run_program
+from tests.integration.broker import Broker
 
 TOPIC = "restart.events"
 PATIENCE_S = 60
-
-
-@dataclass(frozen=True)
-class Broker:
-    """A broker whose data outlive its process."""
-
-    place: KafkaPlace
-    runtime: KafkaRuntime
-
-    @property
-    def address(self) -> str:
-        """host:port."""
-        return f"{LOOPBACK}:{self.place.port}"
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Ready inside; killed with SIGKILL at the end."""
-        with run_program(prepare_kafka(self.place, self.runtime)) as process:
-            wait_until_ready(lambda: check_kafka(self.address), lambda: process.poll() is None, PATIENCE_S)
-            yield
 
 
 @dataclass(frozen=True)
@@ -57,11 +33,7 @@ class Clients:
 @pytest.fixture
 def broker(tmp_path: Path) -> Broker:
     """Formatted, not running."""
-    ports = choose_ports({"kafka": 0, "controller": 0}, {}, frozenset())
-    broker = Broker(KafkaPlace(tmp_path, ports["kafka"], ports["controller"]), choose_bus())
-    prepare_kafka(broker.place, broker.runtime)
-    format_kafka(broker.place, broker.runtime)
-    return broker
+    return Broker.made(tmp_path)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from chassis.bus.ports import Message, Record
 from chassis.errors import ServerUnavailable
 from chassis.topics import Topic, TopicCatalog
 from services.preprocess.streams_runner import StreamPlace, Streams, StreamsFailed
-from tests.integration.preprocess.broker import Broker
+from tests.integration.broker import Broker
 from tests.servers import LocalServers
 
 HEADERS = (("ce_id", b"1"), ("ce_type", "größe".encode()))
