@@ -58,10 +58,13 @@ class AutoTrain(StrEnum):
 @data_app.command("upload")
 def upload(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="a zip with one folder of files a class")],
+    file: Annotated[
+        Path, typer.Argument(help="a zip or tar with a folder of files a class, or a picture with --label")
+    ],
     name: Annotated[str | None, typer.Option(help="of the new data set; the file's by default")] = None,
     dataset: Annotated[str | None, typer.Option(help="id of a data set to add a version to")] = None,
     auto_train: Annotated[AutoTrain, typer.Option(help="train as soon as the data is ready")] = AutoTrain.FAST,
+    label: Annotated[str | None, typer.Option(help="class of a single file, and of files in no folder")] = None,
     wait: Wait = False,
 ) -> None:
     """Upload an archive: it becomes a version, and a model unless auto-train is off."""
@@ -71,7 +74,7 @@ def upload(
                 "file_unreadable", f"{file} is not a file; name a zip with one folder of files a class."
             )
         target = client.dataset(dataset) if dataset else client.create_dataset(name or file.stem, auto_train=auto_train)
-        imported = watching.upload(client, console, target.id, file)
+        imported = watching.upload(client, console, target.id, file, label)
         showing.say(console, f"data set {target.id}, import {imported.id}")
         if not wait:
             showing.say(console, f"see: easyloop dataset show {target.id}")

@@ -81,13 +81,16 @@ class Client:
         """One data set."""
         return Dataset.model_validate(self._http.get(f"/v1/datasets/{dataset_id}").json())
 
-    def upload(self, dataset_id: str, archive: Path, sent: Sent = lambda _: None) -> Import:
-        """Stream a zip from disk, in constant memory."""
+    def upload(
+        self, dataset_id: str, archive: Path, sent: Sent = lambda _: None, *, label: str | None = None
+    ) -> Import:
+        """Stream a zip, a tar or a single file with its `label` from disk, in constant memory."""
         size = _size_of(archive)
 
         def arguments() -> dict[str, Any]:
-            headers = {"Content-Type": "application/zip", "Content-Length": str(size)}
-            return {"content": _chunks(archive, sent), "headers": headers, "params": {"file_name": archive.name}}
+            headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+            params = {"file_name": archive.name, **({"label": label} if label else {})}
+            return {"content": _chunks(archive, sent), "headers": headers, "params": params}
 
         return Import.model_validate(self._http.post(f"/v1/datasets/{dataset_id}/imports", arguments).json())
 

@@ -19,13 +19,13 @@ from easyloop.client import Client
 from easyloop.progress import Advance, Line, read
 
 
-def upload(client: Client, console: Console, dataset_id: str, archive: Path) -> Import:
+def upload(client: Client, console: Console, dataset_id: str, archive: Path, label: str | None = None) -> Import:
     """Upload with a bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         size = archive.stat().st_size if archive.is_file() else None
         task = bar.add_task(f"upload {escape(archive.name)}", total=size)
-        return client.upload(dataset_id, archive, lambda done: bar.update(task, completed=done))
+        return client.upload(dataset_id, archive, lambda done: bar.update(task, completed=done), label=label)
 
 
 def follow_run(client: Client, console: Console, run_id: str) -> Run:

@@ -20,7 +20,10 @@ class DatasetRequested(Event):
 
 
 class ImportRequested(Event):
-    """An archive was received in full and lies in the object store; its samples should join the data set."""
+    """An archive was received in full and lies in the object store; its samples should join the data set.
+
+    `label` is the class of a single file, and of files in no class folder.
+    """
 
     TYPE: ClassVar[str] = "easyloop.import.requested.v1"
     KEY: ClassVar[str] = "dataset_id"
@@ -29,6 +32,7 @@ class ImportRequested(Event):
     import_id: str
     archive: BlobRef
     file_name: str = Field(min_length=1, max_length=1024)
+    label: str | None = Field(default=None, min_length=1, max_length=255)
 
 
 class RunRequested(Event):

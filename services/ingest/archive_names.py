@@ -1,4 +1,4 @@
-"""What the names in a zip archive say, in whatever encoding its author's machine wrote them. Pure.
+"""What the names in an archive say, in whatever encoding its author's machine wrote them. Pure.
 
 A name is decoded first and its separators are read afterwards: the second byte of a GBK character may be 0x5C,
 which is a backslash in ASCII.
@@ -19,17 +19,31 @@ UNICODE_PATH_FIELD = 0x7075
 _COMMON_SHARE = 0.5
 
 
-def decoded_names(entries: Sequence[zipfile.ZipInfo]) -> list[str]:
-    """The names, in order: decoded, with `/` between folders, and in Unicode's composed form (NFC).
+def zip_names(entries: Sequence[zipfile.ZipInfo]) -> list[str]:
+    """The names, in order, as `composed` says.
 
     By declaration where there is one (UTF-8 flag, Unicode path field); names that declare nothing are UTF-8
     where they are valid UTF-8, otherwise all of one legacy encoding, judged over the whole archive.
     """
     raws = [_raw_name(entry) for entry in entries]
-    declared = [_declared_name(entry, raw) for entry, raw in zip(entries, raws, strict=True)]
+    return _decoded(raws, [_declared_name(entry, raw) for entry, raw in zip(entries, raws, strict=True)])
+
+
+def tar_names(names: Iterable[str]) -> list[str]:
+    """As `zip_names`; what is no UTF-8 comes in surrogates (PEP 383). A tar never declares an encoding."""
+    raws = [name.encode("utf-8", "surrogateescape") for name in names]
+    return _decoded(raws, [_as_utf8(raw) for raw in raws])
+
+
+def composed(name: str) -> str:
+    """With `/` between folders, and in Unicode's composed form (NFC)."""
+    return unicodedata.normalize("NFC", name.replace("\\", "/"))
+
+
+def _decoded(raws: Sequence[bytes], declared: Sequence[str | None]) -> list[str]:
     legacy = legacy_encoding(raw for raw, name in zip(raws, declared, strict=True) if name is None)
     names = (raw.decode(legacy, "replace") if name is None else name for raw, name in zip(raws, declared, strict=True))
-    return [unicodedata.normalize("NFC", name.replace("\\", "/")) for name in names]
+    return [composed(name) for name in names]
 
 
 def legacy_encoding(raws: Iterable[bytes]) -> Legacy:
@@ -62,7 +76,14 @@ def _declared_name(entry: zipfile.ZipInfo, raw: bytes) -> str | None:
     if entry.flag_bits & UTF8_FLAG:
         return entry.orig_filename
     try:
-        return _unicode_path(entry.extra, raw) or raw.decode("utf-8")
+        return _unicode_path(entry.extra, raw) or _as_utf8(raw)
+    except (UnicodeDecodeError, struct.error):
+        return None
+
+
+def _as_utf8(raw: bytes) -> str | None:
+    try:
+        return raw.decode("utf-8")
     except UnicodeDecodeError:
         return None
 

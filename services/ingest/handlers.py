@@ -5,7 +5,7 @@ from chassis.errors import PermanentError
 from chassis.jobs import Job, JobKind, Message, enqueue
 from chassis.unit_of_work import UnitOfWork
 from learning.registry import task_names
-from schemas.base import BlobRef, Failure
+from schemas.base import Failure
 from schemas.dataset import DatasetCreated, DatasetVersionIngested, ImportAccepted, ImportRejected, SamplesIngested
 from schemas.requests import DatasetRequested, ImportRequested
 from services.ingest.records import Chunk, Dataset, Import
@@ -50,7 +50,7 @@ async def accept_import(event: ImportRequested, deps: Deps) -> None:
         )
         await tx.records(Import).add(accepted)
         tx.emit(ImportAccepted(**_identity(accepted), import_id=accepted.id))
-        await enqueue(tx, deps, IMPORT, accepted.id, _order(accepted, dataset, event.archive))
+        await enqueue(tx, deps, IMPORT, accepted.id, _order(accepted, dataset, event))
     deps.jobs_wake.set()
 
 
@@ -115,12 +115,13 @@ async def _reject(found: Import, failure: Failure, tx: UnitOfWork) -> None:
     tx.emit(ImportRejected(**_identity(found), import_id=found.id, failure=failure))
 
 
-def _order(accepted: Import, dataset: Dataset, archive: BlobRef) -> dict[str, object]:
+def _order(accepted: Import, dataset: Dataset, asked: ImportRequested) -> dict[str, object]:
     return {
         "project_id": accepted.project_id,
         "file_name": accepted.file_name,
         "task": dataset.task,
-        "archive": archive.model_dump(mode="json"),
+        "archive": asked.archive.model_dump(mode="json"),
+        "label": asked.label,
     }
 
 

@@ -4,10 +4,9 @@ Messages: {"chunk": {chunk, samples, sample_count}}, in order. Result: {"counts"
 """
 
 import tempfile
-import zipfile
-import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,17 +21,15 @@ from chassis.failpoints import Failpoints
 from chassis.manifests import MEDIA_TYPE, RawSample, Rejection, write_raw, write_rejections
 from learning.registry import get_task
 from schemas.base import BlobRef
-from services.ingest.archive_kind import HEAD_BYTES, unreadable_archive
-from services.ingest.archive_plan import ArchiveLimits, ArchivePlan, PlannedEntry, plan_archive
+from services.ingest.archive_plan import ArchivePlan, PlannedEntry, Upload, plan_archive
+from services.ingest.archives import Archive, ArchiveLimits, EntryDamaged, Read
+from services.ingest.opening import open_archive
 from services.ingest.rejection_summary import nothing_usable
 
 CHUNK_SAMPLES = 200
 UPLOAD_THREADS = 12  # below the size of the store's connection pool; more are no faster
 PATIENCE_S = 120.0
 AFTER_CHUNK = "ingest.after_chunk"
-
-# What zipfile raises for an entry that is damaged or packed in a way it does not know.
-_ENTRY_FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, RuntimeError)
 
 T = TypeVar("T")
 Say = Callable[[dict[str, Any]], None]
@@ -67,9 +64,9 @@ class ArchiveImport:
         with tempfile.TemporaryDirectory(dir=self.scratch, prefix="import-") as folder:
             path = Path(folder) / "archive.zip"
             self._fetch(BlobRef.model_validate(order["archive"]), path)
-            with closing(open_archive(path, order["file_name"])) as archive:
-                accepts = get_task(order["task"]).accepts
-                plan = plan_archive(archive.infolist(), accepts, self.limits, order["file_name"])
+            accepts, label = get_task(order["task"]).accepts, order.get("label")
+            with closing(open_archive(path, order["file_name"], self.limits, label)) as archive:
+                plan = plan_archive(archive, Upload(order["file_name"], accepts, self.limits, label))
                 outcome = self._store_all(archive, plan, order["project_id"], say)
         return self._result(outcome, order)
 
@@ -80,27 +77,37 @@ class ArchiveImport:
             sentence = f"The uploaded archive is gone ({error}); upload it again."
             raise PermanentError("archive_missing", sentence) from error
 
-    def _store_all(self, archive: zipfile.ZipFile, plan: ArchivePlan, project_id: str, say: Say) -> _Outcome:
+    def _store_all(self, archive: Archive, plan: ArchivePlan, project_id: str, say: Say) -> _Outcome:
         outcome = _Outcome(list(plan.rejections))
-        with ThreadPoolExecutor(UPLOAD_THREADS, "upload") as threads:
-            stored = threads.map(lambda entry: self._store(archive, entry, project_id), plan.entries)
-            good = _without_rejections(stored, outcome.rejections)
-            while samples := list(islice(good, self.chunk_samples)):
-                ref = self._put(project_id, write_raw(samples), MEDIA_TYPE)
-                chunk = {"chunk": outcome.chunk_count, "samples": ref.model_dump(mode="json")}
-                say({"chunk": {**chunk, "sample_count": len(samples)}})
-                outcome.chunk_count += 1
-                outcome.sample_count += len(samples)
-                self.failpoints.reach(AFTER_CHUNK)
+        good = _without_rejections(self._stored(archive, plan, project_id), outcome.rejections)
+        while samples := list(islice(good, self.chunk_samples)):
+            ref = self._put(project_id, write_raw(samples), MEDIA_TYPE)
+            chunk = {"chunk": outcome.chunk_count, "samples": ref.model_dump(mode="json")}
+            say({"chunk": {**chunk, "sample_count": len(samples)}})
+            outcome.chunk_count += 1
+            outcome.sample_count += len(samples)
+            self.failpoints.reach(AFTER_CHUNK)
         return outcome
 
-    def _store(self, archive: zipfile.ZipFile, entry: PlannedEntry, project_id: str) -> RawSample | Rejection:
+    def _stored(self, archive: Archive, plan: ArchivePlan, project_id: str) -> Iterator[RawSample | Rejection]:
+        """In the order of the plan; the next entry is taken in hand when the oldest of UPLOAD_THREADS is stored."""
+        contents = archive.contents(planned.entry for planned in plan.entries)
+        under_way: deque[Future[RawSample | Rejection]] = deque()
+        with ThreadPoolExecutor(UPLOAD_THREADS, "upload") as threads:
+            for planned, read in zip(plan.entries, contents, strict=True):
+                under_way.append(threads.submit(self._store, planned, read, project_id))
+                if len(under_way) >= UPLOAD_THREADS:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+
+    def _store(self, planned: PlannedEntry, read: Read, project_id: str) -> RawSample | Rejection:
         try:
-            content = archive.read(entry.info)
-        except _ENTRY_FAULTS as error:
-            sentence = f"{entry.name}: it cannot be unpacked ({error}); pack the archive again."
-            return Rejection(entry.name, "damaged_entry", sentence)
-        return RawSample(entry.name, (entry.label,), self._put(project_id, content, "application/octet-stream"))
+            content = read()
+        except EntryDamaged as damage:
+            sentence = f"{planned.name}: it cannot be unpacked ({damage}); pack the archive again."
+            return Rejection(planned.name, "damaged_entry", sentence)
+        return RawSample(planned.name, (planned.label,), self._put(project_id, content, "application/octet-stream"))
 
     def _put(self, project_id: str, content: bytes, media_type: str) -> BlobRef:
         return self._patiently(lambda: self.blobs.put(project_id, content, media_type))
@@ -127,19 +134,6 @@ class ArchiveImport:
         is_empty = outcome.sample_count == 0
         failure = nothing_usable(order["file_name"], outcome.rejections) if is_empty else None
         return {"counts": counts, "failure": None if failure is None else failure.model_dump(mode="json")}
-
-
-def open_archive(path: Path, file_name: str) -> zipfile.ZipFile:
-    """Raises PermanentError that names what the file is instead of a zip archive."""
-    try:
-        return zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        with path.open("rb") as file:
-            code, sentence = unreadable_archive(file.read(HEAD_BYTES), file_name)
-        raise PermanentError(code, sentence) from error
-    except (NotImplementedError, UnicodeDecodeError, ValueError) as error:
-        sentence = f"{file_name}: the table of contents cannot be read ({error}); pack the archive again."
-        raise PermanentError("damaged_archive", sentence) from error
 
 
 def _without_rejections(stored: Iterator[RawSample | Rejection], rejections: list[Rejection]) -> Iterator[RawSample]:

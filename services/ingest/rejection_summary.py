@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from chassis.manifests import Rejection
 from schemas.base import Failure
 
-_EXPECTED = "Expected is a zip with one folder a class and its samples inside, for example cat/1.jpg and dog/2.jpg."
+_EXPECTED = (
+    "Expected is a zip or tar with one folder a class and its samples inside, for example cat/1.jpg and dog/2.jpg, "
+    "or a labels.csv beside the files."
+)
 _NAMED_REASONS = 3
 
 

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from chassis.settings import ServiceSettings
-from services.ingest.archive_plan import ArchiveLimits
+from services.ingest.archives import ArchiveLimits
 
 _DEFAULT = ArchiveLimits()
 

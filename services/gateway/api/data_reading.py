@@ -69,13 +69,20 @@ async def get_version(deps: GatewayDeps, dataset_id: str, number: int) -> Versio
     """With its refused files. Raises the 404 problem."""
     owned = await deps.preprocess.get("versions", f"{dataset_id}/{number}")
     if owned is not None:
-        return await _with_rejections(deps, version_view(owned), rejections_blob(owned))
+        blob = rejections_blob(owned) or await _refused_by_ingest(deps, dataset_id, number)
+        return await _with_rejections(deps, version_view(owned), blob)
     imports = await deps.ingest.find("imports", {"dataset_id": dataset_id})
     for row in imports:
         view = coming_version(row)
         if view is not None and view.version == number:
             return await _with_rejections(deps, view, rejections_blob(row))
     raise unknown("version", f"{dataset_id}/{number}", f"/v1/datasets/{dataset_id}/versions")
+
+
+async def _refused_by_ingest(deps: GatewayDeps, dataset_id: str, number: int) -> BlobRef | None:
+    """An import of which nothing could be used never reached preprocess; its list is all there is."""
+    imports = await deps.ingest.find("imports", {"dataset_id": dataset_id})
+    return next((rejections_blob(row) for row in imports if row.get("version") == number), None)
 
 
 async def _with_rejections(deps: GatewayDeps, view: Version, blob: BlobRef | None) -> Version:

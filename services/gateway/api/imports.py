@@ -75,6 +75,15 @@ class _Archive:
                     inside = False
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What was said about the archive."""
+
+    dataset_id: str
+    file_name: str
+    label: str | None
+
+
 @router.post(
     "/v1/datasets/{dataset_id}/imports",
     status_code=202,
@@ -88,9 +97,12 @@ async def create_import(
     response: Response,
     context: Context,
     file_name: Annotated[str | None, Query(min_length=1, max_length=1024, examples=["fruit.zip"])] = None,
+    label: Annotated[
+        str | None, Query(min_length=1, max_length=255, description="class of a single file, or of files in no folder")
+    ] = None,
     key: IdempotencyKey = None,
 ) -> Import:
-    """A zip with one folder a class, as the raw body or as the form field `file`. It becomes the next version."""
+    """A zip or tar with one folder a class, or one picture with its `label`; raw, or as form field `file`."""
     await data_reading.get_dataset(context.deps, dataset_id)
     archive = _Archive(request)
     limit = context.settings.upload_max_bytes
@@ -106,7 +118,7 @@ async def create_import(
         raise ApiError(400, "multipart_invalid", f"The form is not valid: {error}; send it again.") from error
     except ClientDisconnect:
         raise ApiError(400, "client_gone", "The upload broke off; send the archive again.") from None
-    accepted = await _store(context.deps, dataset_id, blob, name, key)
+    accepted = await _store(context.deps, _Asked(dataset_id, name, label), blob, key)
     response.headers["Location"] = accepted.location
     return Import.model_validate(accepted.answer)
 
@@ -117,7 +129,9 @@ async def get_import(dataset_id: DatasetId, import_id: str, deps: Stores) -> Imp
     return await data_reading.get_import(deps, dataset_id, import_id)
 
 
-async def _store(deps: GatewayDeps, dataset_id: str, blob: BlobRef, name: str, key: str | None) -> Accepted:
+async def _store(deps: GatewayDeps, call: _Asked, blob: BlobRef, key: str | None) -> Accepted:
+    dataset_id, name = call.dataset_id, call.file_name
+
     async def write(tx: UnitOfWork) -> Accepted:
         asked = ImportRequest(
             id=deps.ids.new("imp"),
@@ -127,11 +141,13 @@ async def _store(deps: GatewayDeps, dataset_id: str, blob: BlobRef, name: str, k
             created_at=rfc3339(deps.clock.now()),
         )
         await tx.records(ImportRequest).add(asked)
-        tx.emit(ImportRequested(dataset_id=dataset_id, import_id=asked.id, archive=blob, file_name=name))
+        tx.emit(
+            ImportRequested(dataset_id=dataset_id, import_id=asked.id, archive=blob, file_name=name, label=call.label)
+        )
         view = import_view(asked, None)
         return Accepted(f"/v1/datasets/{dataset_id}/imports/{asked.id}", view.model_dump(mode="json") if view else {})
 
-    body = {"sha256": blob.sha256, "file_name": name}
+    body = {"sha256": blob.sha256, "file_name": name, "label": call.label}
     return await write_once(deps, Call.of(key, "POST", f"/v1/datasets/{dataset_id}/imports", body), write)
 
 

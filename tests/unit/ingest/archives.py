@@ -13,7 +13,7 @@ from typing import Any
 from chassis.blobs.fake import FakeBlobStore
 from chassis.manifests import RawSample, Rejection, read_raw, read_rejections
 from schemas.base import BlobRef
-from services.ingest.archive_plan import ArchiveLimits
+from services.ingest.archives import ArchiveLimits
 from services.ingest.import_job import ArchiveImport
 
 UTF8 = 0x800

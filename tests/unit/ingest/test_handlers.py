@@ -15,7 +15,7 @@ from chassis.records import Repository
 from schemas.base import BlobRef, Event, Failure
 from schemas.dataset import DatasetCreated, DatasetVersionIngested, ImportAccepted, ImportRejected, SamplesIngested
 from schemas.requests import DatasetRequested, ImportRequested
-from services.ingest.archive_plan import ArchiveLimits
+from services.ingest.archives import ArchiveLimits
 from services.ingest.handlers import HANDLERS, JOB_KINDS, accept_import, create_dataset
 from services.ingest.import_job import ArchiveImport
 from services.ingest.records import Dataset, Import

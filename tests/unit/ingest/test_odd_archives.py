@@ -1,5 +1,6 @@
 """The archives that people upload: what becomes of each entry, by name."""
 
+import gzip
 import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chassis.errors import PermanentError
-from services.ingest.archive_plan import ArchiveLimits
+from services.ingest.archives import ArchiveLimits
 from tests.unit.ingest.archives import ENCRYPTED, SYMLINK, Entry, run_import, unicode_path, zipped
 
 CAT_NFD = "cafe\u0301/1.jpg"
@@ -166,12 +167,12 @@ def test_an_entry_with_a_wrong_checksum_is_refused_and_the_rest_goes_on(tmp_path
     ("content", "code", "word"),
     [
         (b"", "empty_file", "empty"),
-        (b"\x1f\x8b\x08" + bytes(300), "not_a_zip", "gzip"),
-        (bytes(257) + b"ustar" + bytes(300), "not_a_zip", "tar"),
-        (b"7z\xbc\xaf\x27\x1c" + bytes(300), "not_a_zip", "7z"),
-        (b"Rar!\x1a\x07\x01" + bytes(300), "not_a_zip", "RAR"),
-        (b"\xff\xd8\xff" + bytes(300), "not_a_zip", "JPEG"),
-        (b"hello", "not_a_zip", "zip"),
+        (b"\x1f\x8b\x08" + bytes(300), "damaged_archive", "damaged"),
+        (gzip.compress(b"no tar in here"), "not_an_archive", "gzip"),
+        (b"7z\xbc\xaf\x27\x1c" + bytes(300), "unsupported_archive", "7z"),
+        (b"Rar!\x1a\x07\x01" + bytes(300), "unsupported_archive", "RAR"),
+        (b"\xff\xd8\xff" + bytes(300), "label_missing", "JPEG"),
+        (b"hello", "not_an_archive", "zip"),
         (zipped("cat/1.jpg")[:60], "truncated_archive", "breaks off"),
     ],
 )
