@@ -57,6 +57,10 @@ class Finding(Answer):
     code: str
     severity: str
     sentence: str
+    remedy: str = ""
+    count: int = 0
+    share: float = 0.0
+    examples: list[str] = []
 
 
 class Rejection(Answer):

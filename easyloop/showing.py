@@ -56,7 +56,10 @@ def version(console: Console, found: Version) -> None:
     for one in found.classes:
         say(console, f"  {one.name}: {one.count}")
     for finding in found.findings:
-        say(console, f"  {finding.severity}: {finding.sentence}")
+        say(console, f"  {finding.severity}: {finding.sentence} {finding.remedy}".rstrip())
+        if finding.examples:
+            more = ", ..." if finding.count > len(finding.examples) else ""
+            say(console, f"    for example: {', '.join(finding.examples)}{more}")
     for rejection in found.rejections or ():
         say(console, f"  refused: {rejection.sentence}")
 

@@ -60,11 +60,19 @@ class LabelledSample:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found in a data set; an error makes the version unusable, a warning does not."""
+    """What a check found in a data set; an error makes the version unusable, a warning or an info does not.
+
+    `count` is how many classes or files it is about, `share` their part of all (0 to 1), `examples` a few of their
+    names; `remedy` says what to do and is empty where there is nothing to be done.
+    """
 
     code: str
-    severity: Literal["error", "warning"]
+    severity: Literal["error", "warning", "info"]
     sentence: str
+    remedy: str = ""
+    count: int = 0
+    share: float = 0.0
+    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

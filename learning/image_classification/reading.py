@@ -3,6 +3,7 @@
 Every limit is that of the upload; predicting has its own limit on bytes, in front of this.
 """
 
+import functools
 import io
 import struct
 from dataclasses import dataclass, field
@@ -13,12 +14,16 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from learning.errors import SampleRejected
 from learning.task import Prepared
 
-EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".mpo", ".png", ".tif", ".tiff", ".webp")
+EXTENSIONS = (
+    ".avif", ".bmp", ".gif", ".heic", ".heif", ".j2k", ".jp2", ".jpeg", ".jpg", ".mpo", ".png", ".tif", ".tiff",
+    ".webp",
+)  # fmt: skip
 # MPO is not among them: Pillow opens it as JPEG and then calls it MPO.
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
+_FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PNG", "TIFF", "WEBP")
 # Stored as they are: every browser shows them, and a photograph is not compressed a second time.
 _MEDIA_TYPES = {"JPEG": "image/jpeg", "MPO": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp"}
-_LOSSY = ("JPEG", "MPO", "WEBP")
+_LOSSY = ("AVIF", "HEIF", "JPEG", "JPEG2000", "MPO", "WEBP")
+_UNCOMMON = ("AVIF", "HEIF", "JPEG2000")
 _FIT_MODES = ("RGB", "L")
 
 MAX_BYTES = 25_000_000
@@ -26,6 +31,7 @@ MAX_PIXELS = 100_000_000
 MAX_SIDE = 4096  # pixels; larger pictures are brought down
 MIN_SIDE = 15  # pixels
 THUMBNAIL_SIDE = 256  # pixels
+_FROM_FLOATS = "Brought from fractions between 0 and 1 to 8 bits a pixel."
 _EXIF_ORIENTATION = 0x0112
 # What Pillow's decoders raise for damaged data, beside OSError.
 _DAMAGE = (OSError, SyntaxError, ValueError, IndexError, struct.error, EOFError)
@@ -73,12 +79,17 @@ def open_picture(raw: bytes, filename: str) -> Image.Image:
         raise SampleRejected("empty_file", f"{filename}: the file is empty; upload it again.")
     if len(raw) > MAX_BYTES:
         raise _too_large(filename, f"{len(raw) / 1e6:.1f} MB, the limit is {MAX_BYTES / 1e6:.0f} MB")
+    formats: tuple[str, ...] = _FORMATS
+    if raw[4:8] == b"ftyp":
+        _learn_heif()
+        formats = (*_FORMATS, "HEIF")
     try:
-        image = Image.open(io.BytesIO(raw), formats=_FORMATS)
+        image = Image.open(io.BytesIO(raw), formats=formats)
     except Image.DecompressionBombError as error:
         raise _too_large(filename, f"it unpacks to more than {MAX_PIXELS / 1e6:.0f} megapixels") from error
     except UnidentifiedImageError as error:
-        sentence = f"{filename}: this is not a picture that can be read; send JPEG, PNG, WebP, BMP, GIF or TIFF."
+        kinds = "JPEG, PNG, WebP, HEIC, AVIF, BMP, GIF, TIFF or JPEG 2000"
+        sentence = f"{filename}: this is not a picture that can be read; send {kinds}."
         raise SampleRejected("not_an_image", sentence) from error
     except _DAMAGE as error:
         raise _truncated(filename, raw) from error
@@ -92,6 +103,14 @@ def open_picture(raw: bytes, filename: str) -> Image.Image:
         )
         raise SampleRejected("too_small", sentence)
     return image
+
+
+@functools.cache
+def _learn_heif() -> None:
+    """Pillow reads the pictures of phones through a plug-in, which is registered when the first of them comes."""
+    from pillow_heif import register_heif_opener
+
+    register_heif_opener()
 
 
 def decode_square(raw: bytes, filename: str, side: int) -> Image.Image:
@@ -125,6 +144,8 @@ def _load(image: Image.Image, raw: bytes, filename: str) -> None:
 
 
 def _normalise(work: _Work) -> None:
+    if work.image.format in _UNCOMMON:
+        work.notes.append("Stored as JPEG, which every browser shows.")
     if getattr(work.image, "is_animated", False) and work.image.format != "MPO":
         work.notes.append("Only the first of its pictures is used.")
     _turn_upright(work)
@@ -134,7 +155,7 @@ def _normalise(work: _Work) -> None:
         scale = MAX_SIDE / longest
         size = (max(1, round(work.image.width * scale)), max(1, round(work.image.height * scale)))
         small = work.image.resize(size, Image.Resampling.LANCZOS)
-        work.replace(small, f"Brought down from {longest} to {MAX_SIDE} pixels on the longer side.")
+        work.replace(small, f"Brought down to {MAX_SIDE} pixels on the longer side.")
 
 
 def _turn_upright(work: _Work) -> None:
@@ -159,7 +180,10 @@ def _to_eight_bits(work: _Work) -> None:
 
 def _scale_depth(image: Image.Image) -> tuple[Image.Image, str]:
     values = np.nan_to_num(np.asarray(image, np.float64))
-    highest = max(float(values.max()), 1.0)
+    highest = float(values.max())
+    if image.mode == "F" and highest <= 1.0:
+        return Image.fromarray(np.clip(values * 255.0, 0, 255).round().astype(np.uint8), "L"), _FROM_FLOATS
+    highest = max(highest, 1.0)
     bits = next((bits for bits in (8, 10, 12, 14, 16) if highest < 2**bits), 32)
     full = 255.0 if bits == 8 else float(2**bits - 1) if bits < 32 else highest
     grey = np.clip(values * (255.0 / full), 0, 255).round().astype(np.uint8)

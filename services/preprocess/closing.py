@@ -9,6 +9,9 @@ from learning.split import assign_sides
 from learning.task import Finding
 from schemas.base import Failure, Split
 from services.preprocess.duplicates import distinct
+from services.preprocess.quality import findings_of
+
+_NAMED = 5
 
 Check = Callable[[Mapping[str, int]], Sequence[Finding]]
 
@@ -29,7 +32,7 @@ class ClosedVersion:
         errors = [finding for finding in self.findings if finding.severity == "error"]
         if not errors:
             return None
-        return Failure(code=errors[0].code, sentence=" ".join(finding.sentence for finding in errors))
+        return Failure(code=errors[0].code, sentence=" ".join(f"{e.sentence} {e.remedy}".strip() for e in errors))
 
 
 def close_version(
@@ -42,19 +45,22 @@ def close_version(
     counts = Counter(label for sample in samples for label in sample.labels)
     named = {name.id: name for part in (*chunks, base) for name in part.classes}
     classes = sorted((name for name in named.values() if counts[name.id]), key=lambda name: name.name)
-    findings = (*check({name.name: counts[name.id] for name in classes}), *_emptied(named, counts), *unique.findings)
+    rejections = tuple(sorted({*refused, *unique.rejections}, key=lambda refusal: (refusal.name, refusal.code)))
+    of_classes = (*check({name.name: counts[name.id] for name in classes}), *_emptied(named, counts))
+    findings = (*of_classes, *unique.findings, *findings_of(samples, rejections))
     if not samples:
-        findings = (Finding("no_usable_samples", "error", _NO_SAMPLES), *findings)
+        findings = (Finding("no_usable_samples", "error", _NO_SAMPLES, _MEND, len(rejections), 1.0), *findings)
     return ClosedVersion(
         manifest=Manifest(tuple(classes), samples),
-        rejections=tuple(sorted({*refused, *unique.rejections}, key=lambda refusal: (refusal.name, refusal.code))),
+        rejections=rejections,
         findings=findings,
         class_counts={name.id: counts[name.id] for name in classes},
         split_counts=_split_counts(samples),
     )
 
 
-_NO_SAMPLES = "None of the files could be used; the list of rejections says why for each. Mend them and upload again."
+_NO_SAMPLES = "None of the files could be used; the list of rejections says why for each."
+_MEND = "Mend them and upload again."
 
 
 def _place(sample: Sample) -> tuple[str, str]:
@@ -71,8 +77,10 @@ def _emptied(named: Mapping[str, ClassName], counts: Mapping[str, int]) -> list[
     empty = sorted(name.name for name in named.values() if not counts.get(name.id))
     if not empty:
         return []
-    sentence = f"No file of these classes could be used, so they are left out: {', '.join(empty)}."
-    return [Finding("empty_classes", "warning", sentence)]
+    sentence = f"No file of these classes could be used, so they are left out: {', '.join(empty[:_NAMED])}."
+    remedy = "See the list of refused files; mend them and upload again."
+    share = len(empty) / len(named)
+    return [Finding("empty_classes", "warning", sentence, remedy, len(empty), share, tuple(empty[:_NAMED]))]
 
 
 def _split_counts(samples: Sequence[Sample]) -> dict[Split, int]:

@@ -33,7 +33,8 @@ def distinct(samples: Iterable[Sample]) -> Distinct:
             repeated += [(sample, group[0]) for sample in group[1:]]
     rejections = [_repeated(sample, first) for sample, first in repeated]
     rejections += [_disputed(sample, group) for group in disputed for sample in group]
-    return Distinct(tuple(kept), tuple(rejections), _findings(len(repeated), disputed))
+    total = sum(map(len, by_content.values()))
+    return Distinct(tuple(kept), tuple(rejections), _findings([sample for sample, _ in repeated], disputed, total))
 
 
 def _repeated(sample: Sample, first: Sample) -> Rejection:
@@ -47,17 +48,17 @@ def _disputed(sample: Sample, group: Sequence[Sample]) -> Rejection:
     return Rejection(sample.name, "conflicting_labels", sentence)
 
 
-def _findings(repeated: int, disputed: Sequence[Sequence[Sample]]) -> tuple[Finding, ...]:
+def _findings(repeated: Sequence[Sample], disputed: Sequence[Sequence[Sample]], total: int) -> tuple[Finding, ...]:
     findings = []
     if repeated:
-        sentence = f"{repeated} files repeat the content of another file of their class; one of each is kept."
-        findings.append(Finding("duplicates", "warning", sentence))
+        sentence = f"{len(repeated)} files repeat the content of another file of their class; one of each is kept."
+        examples = tuple(sample.name for sample in repeated[:_NAMED])
+        share = len(repeated) / total
+        findings.append(Finding("duplicates", "warning", sentence, "", len(repeated), share, examples))
     if disputed:
-        groups = ["; ".join(sample.name for sample in group) for group in disputed[:_NAMED]]
-        more = f" and {len(disputed) - _NAMED} more" if len(disputed) > _NAMED else ""
-        sentence = (
-            f"{len(disputed)} contents lie in several class folders and were left out: {' | '.join(groups)}{more}. "
-            "Keep each in the folder of its true class and upload them again."
-        )
-        findings.append(Finding("conflicting_labels", "warning", sentence))
+        groups = tuple("; ".join(sample.name for sample in group[:_NAMED]) for group in disputed[:_NAMED])
+        sentence = f"{len(disputed)} contents lie in several class folders and were left out."
+        remedy = "Keep each in the folder of its true class and upload them again."
+        share = sum(map(len, disputed)) / total
+        findings.append(Finding("conflicting_labels", "warning", sentence, remedy, len(disputed), share, groups))
     return tuple(findings)

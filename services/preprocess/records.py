@@ -22,13 +22,17 @@ class ClassCount(BaseModel):
 
 
 class FindingRecord(BaseModel):
-    """What was noticed about the version as a whole; an error made it unusable."""
+    """What was noticed about the version as a whole, see `learning.task.Finding`; an error made it unusable."""
 
     model_config = ConfigDict(frozen=True)
 
     code: str
-    severity: Literal["error", "warning"]
+    severity: Literal["error", "warning", "info"]
     sentence: str
+    remedy: str = ""
+    count: int = 0
+    share: float = 0.0
+    examples: tuple[str, ...] = ()
 
 
 class Version(StoredRecord):

@@ -95,7 +95,7 @@ def _merge(
         "rejections": rejections,
         "classes": [ClassCount(id=c.id, name=c.name, count=closed.class_counts[c.id]) for c in closed.manifest.classes],
         "split_counts": closed.split_counts,
-        "findings": [FindingRecord(code=f.code, severity=f.severity, sentence=f.sentence) for f in closed.findings],
+        "findings": [FindingRecord(**vars(finding)) for finding in closed.findings],
     }
     return closed, changes
 

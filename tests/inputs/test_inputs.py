@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.inputs import list_cases, tar_cases, zip_cases
+from tests.inputs import list_cases, picture_cases, tar_cases, zip_cases
 from tests.inputs.case import Case, good_files, judge, packed
 from tests.platform import InlinePlatform
 
-CASES = (*zip_cases.CASES, *tar_cases.CASES, *list_cases.CASES)
+CASES = (*zip_cases.CASES, *tar_cases.CASES, *list_cases.CASES, *picture_cases.CASES)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "inputs.md"
 
 

@@ -47,11 +47,15 @@ class Import(BaseModel):
 
 
 class Finding(BaseModel):
-    """What a check found; an error makes the version unusable, a warning does not."""
+    """What a check found; an error makes the version unusable, a warning or an info does not."""
 
     code: str
-    severity: Literal["error", "warning"]
+    severity: Literal["error", "warning", "info"]
     sentence: str
+    remedy: str = Field(default="", description="what to do; empty where there is nothing to be done")
+    count: int = Field(default=0, description="how many classes or files it is about")
+    share: float = Field(default=0.0, description="their part of all, 0 to 1")
+    examples: list[str] = Field(default=[], description="a few of their names")
 
 
 class ClassCount(BaseModel):
