@@ -2,6 +2,7 @@
 
 import io
 import struct
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +25,6 @@ def _deep() -> Image.Image:
 
 def _deep_colour() -> bytes:
     """A PNG with 16 bits a channel, which Pillow cannot write."""
-    import zlib
 
     rows = (np.asarray(WIDE, np.uint16) * 257).astype(">u2")
     lines = b"".join(b"\0" + row.tobytes() for row in rows)
@@ -70,7 +70,6 @@ def _profile() -> bytes:
 def _claims(side: int) -> bytes:
     raw = bytearray(encoded(Image.new("1", (64, 64)), "PNG"))
     raw[16:24] = struct.pack(">II", side, side)
-    import zlib
 
     raw[29:33] = struct.pack(">I", zlib.crc32(raw[12:29]))
     return bytes(raw)
