@@ -28,7 +28,14 @@ _RAW = pa.schema(
     ]
 )
 _SAMPLES = pa.schema(
-    [*_RAW, ("width", pa.int32()), ("height", pa.int32()), ("notes", pa.list_(pa.string())), ("split", pa.string())]
+    [
+        *_RAW,
+        ("width", pa.int32()),
+        ("height", pa.int32()),
+        ("notes", pa.list_(pa.string())),
+        ("split", pa.string()),
+        ("fingerprint", pa.string()),
+    ]
 )
 _REJECTIONS = pa.schema([("name", pa.string()), ("code", pa.string()), ("sentence", pa.string())])
 
@@ -44,7 +51,10 @@ class RawSample:
 
 @dataclass(frozen=True)
 class Sample:
-    """One decoded sample. `labels` are class ids, sizes pixels; `split` is None until its version closes."""
+    """One decoded sample. `labels` are class ids, sizes pixels; `split` is None until its version closes.
+
+    `fingerprint` is close for near duplicates (see `learning.task.Prepared`); empty where there is none.
+    """
 
     name: str
     labels: tuple[str, ...]
@@ -53,6 +63,7 @@ class Sample:
     height: int
     notes: tuple[str, ...] = ()
     split: Split | None = None
+    fingerprint: str = ""
 
     def on_side(self, split: Split) -> "Sample":
         """The same sample with its side."""
@@ -146,9 +157,11 @@ def _sample_row(sample: Sample) -> dict[str, object]:
         "height": sample.height,
         "notes": list(sample.notes),
         "split": sample.split,
+        "fingerprint": sample.fingerprint,
     }
 
 
 def _sample(row: dict[str, object]) -> Sample:
     parsed = {name: row[name] for name in ("name", "width", "height", "split")}
+    parsed["fingerprint"] = row.get("fingerprint") or ""  # manifests of earlier releases have no such column
     return Sample(blob=_blob(row), labels=tuple(row["labels"]), notes=tuple(row["notes"]), **parsed)  # type: ignore[arg-type]  # rows of a Parquet file have the types of its schema

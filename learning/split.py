@@ -7,14 +7,15 @@ a larger test side costs accuracy and a larger validation side only makes the se
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Side: TypeAlias = Literal["train", "validation", "test"]
 
 TEST_SHARE = 0.10
 VALIDATION_SHARE = 0.10
-_MIN_FOR_TEST = 3  # samples a class needs before one of them is held out for the test
-_MIN_FOR_VALIDATION = 5
+_MINIMUM: dict[Side, int] = {"test": 3, "validation": 5}  # samples a class needs before one of them is held out
+_MOST_HELD_OUT = 0.2  # of a class, for one kind of near duplicates
 
 
 def split_side(sha: str) -> Side:
@@ -25,40 +26,84 @@ def split_side(sha: str) -> Side:
     return "validation" if position < TEST_SHARE + VALIDATION_SHARE else "train"
 
 
-def assign_sides(samples: Sequence[tuple[str, str]], known: Mapping[str, Side] | None = None) -> dict[str, Side]:
+@dataclass(frozen=True)
+class Ties:
+    """What near duplicates ask for. `kinds` names for a sample the first of its kind (its hash), with which it moves;
+    `sides` binds a sample to the side of one that is fixed.
+    """
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    sides: Mapping[str, Side] = field(default_factory=dict)
+
+
+NO_TIES = Ties()
+
+
+def assign_sides(
+    samples: Sequence[tuple[str, str]], known: Mapping[str, Side] | None = None, ties: Ties = NO_TIES
+) -> dict[str, Side]:
     """Sides for all (sha, label) pairs of a version; the order of the samples does not matter.
 
-    `known` sides are kept whatever happens. For the rest `split_side` decides, but in classes too small
-    for chance: each class keeps at least one sample to train on, one to test on when it has three, one to validate
-    on when it has five. A sha with several labels counts in the class of its first pair.
+    `known` sides are kept whatever happens. For the rest `split_side` decides, a kind by its first, but in classes too
+    small for chance: each class keeps at least one sample to train on, one to test on when it has three, one to
+    validate on when it has five; where nothing else is left, a tie is broken for it. A kind that makes up much of its
+    class is trained on. A sha with several labels counts in the class of its first pair.
     """
     fixed = dict(known or {})
     by_class: dict[str, list[str]] = defaultdict(list)
     sides: dict[str, Side] = {}
     for sha, label in samples:
         if sha not in sides:
-            sides[sha] = fixed.get(sha, split_side(sha))
+            sides[sha] = fixed.get(sha) or ties.sides.get(sha) or split_side(ties.kinds.get(sha, sha))
             by_class[label].append(sha)
-    for members in by_class.values():
-        _look_after_small_class(sorted(members, key=_position), sides, frozenset(fixed))
+    free = {sha for sha in sides if sha not in fixed}
+    kinds = _kinds(sides, free, ties)
+    _train_on_large_kinds(kinds, by_class, sides)
+    for _, members in sorted(by_class.items()):
+        _look_after_small_class(sorted(members, key=_position), sides, free, kinds)
     return sides
 
 
-def _look_after_small_class(members: list[str], sides: dict[str, Side], fixed: frozenset[str]) -> None:
+def _kinds(sides: Mapping[str, Side], free: set[str], ties: Ties) -> dict[str, list[str]]:
+    """The members of each kind that nothing binds, by its first; a sample without near duplicates is a kind."""
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for sha in sides:
+        if sha in free and sha not in ties.sides:
+            kinds[ties.kinds.get(sha, sha)].append(sha)
+    return kinds
+
+
+def _train_on_large_kinds(
+    kinds: Mapping[str, list[str]], by_class: Mapping[str, list[str]], sides: dict[str, Side]
+) -> None:
+    size = {sha: len(members) for members in by_class.values() for sha in members}
+    for members in kinds.values():
+        if len(members) > 1 and len(members) > _MOST_HELD_OUT * min(size[sha] for sha in members):
+            sides.update(dict.fromkeys(members, "train"))
+
+
+def _look_after_small_class(
+    members: list[str], sides: dict[str, Side], free: set[str], kinds: Mapping[str, list[str]]
+) -> None:
     """`members` in the order of their positions, those nearest to the test side first."""
-    free = [sha for sha in members if sha not in fixed]
-    _ensure("test", members, free, sides, _MIN_FOR_TEST)
-    _ensure("validation", members, free, sides, _MIN_FOR_VALIDATION)
-    if free and not any(sides[sha] == "train" for sha in members):
-        sides[free[-1]] = "train"
+    inside = set(members)
+    whole = [kind for first in members if (kind := kinds.get(first)) and inside.issuperset(kind)]
+    whole.sort(key=len)  # stable: by position where they are alike
+    loose = [sha for sha in members if sha in free]
+    _ensure("test", members, whole, loose, sides)
+    _ensure("validation", members, whole, loose, sides)
+    if loose and not any(sides[sha] == "train" for sha in members):
+        sides[loose[-1]] = "train"
 
 
-def _ensure(side: Side, members: list[str], free: list[str], sides: dict[str, Side], minimum: int) -> None:
-    if len(members) < minimum or any(sides[sha] == side for sha in members):
+def _ensure(side: Side, members: list[str], whole: list[list[str]], loose: list[str], sides: dict[str, Side]) -> None:
+    if len(members) < _MINIMUM[side] or any(sides[sha] == side for sha in members):
         return
-    movable = [sha for sha in free if sides[sha] == "train"]
-    if movable:
-        sides[movable[0]] = side
+    most = max(1.0, _MOST_HELD_OUT * len(members))
+    kind = next((kind for kind in whole if len(kind) <= most and all(sides[sha] == "train" for sha in kind)), None)
+    if kind is None:
+        kind = [sha for sha in loose if sides[sha] == "train"][:1]
+    sides.update(dict.fromkeys(kind, side))
 
 
 def _position(sha: str) -> float:

@@ -31,6 +31,8 @@ MAX_PIXELS = 100_000_000
 MAX_SIDE = 4096  # pixels; larger pictures are brought down
 MIN_SIDE = 15  # pixels
 THUMBNAIL_SIDE = 256  # pixels
+_LEAST_CONTRAST = 12  # levels of 255 between the darkest and the brightest field of the grid
+_FEWEST_SIGNS = 8  # of 64, either way
 _FROM_FLOATS = "Brought from fractions between 0 and 1 to 8 bits a pixel."
 _EXIF_ORIENTATION = 0x0112
 # What Pillow's decoders raise for damaged data, beside OSError.
@@ -130,10 +132,13 @@ def decode_square(raw: bytes, filename: str, side: int) -> Image.Image:
 def fingerprint_of(image: Image.Image) -> str:
     """The difference hash: 64 signs of horizontal brightness steps on a 9 x 8 grid, 16 hexadecimal digits.
 
-    Near duplicates (scaled, recompressed) differ in few bits. Source: Krawetz, dHash (2013).
+    Near duplicates (scaled, recompressed) differ in few bits. Empty for a picture that is nearly uniform or a plain
+    gradient: its signs are noise, or those of any other. Source: Krawetz, dHash (2013).
     """
     grey = np.asarray(image.convert("L").resize((9, 8), Image.Resampling.BOX), np.int16)
-    return np.packbits(grey[:, 1:] > grey[:, :-1]).tobytes().hex()
+    signs = grey[:, 1:] > grey[:, :-1]
+    is_telling = np.ptp(grey) >= _LEAST_CONTRAST and _FEWEST_SIGNS <= signs.sum() <= signs.size - _FEWEST_SIGNS
+    return np.packbits(signs).tobytes().hex() if is_telling else ""
 
 
 def _load(image: Image.Image, raw: bytes, filename: str) -> None:

@@ -66,7 +66,8 @@ class ChunkReader:
         if prepared.thumbnail:
             self._blobs.put_named(thumbnail_key(project_id, blob.sha256), prepared.thumbnail, THUMBNAIL_TYPE)
         labels = tuple(ClassName.named(name).id for name in raw.labels)
-        return Sample(raw.name, labels, blob, prepared.width, prepared.height, prepared.notes)
+        size = prepared.width, prepared.height
+        return Sample(raw.name, labels, blob, *size, prepared.notes, fingerprint=prepared.fingerprint)
 
     def _content(self, blob: BlobRef, prepared: Prepared, content: bytes, project_id: str) -> BlobRef:
         if prepared.content == content:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chassis.manifests import ClassName, Manifest, Rejection, Sample
-from learning.split import assign_sides
+from learning.split import Ties, assign_sides
 from learning.task import Finding
 from schemas.base import Failure, Split
 from services.preprocess.duplicates import distinct
+from services.preprocess.near_duplicates import tie
 from services.preprocess.quality import findings_of
 
 _NAMED = 5
@@ -41,13 +42,15 @@ def close_version(
     """`base` is the version before it, whose samples this one keeps, each on its side; empty for the first."""
     added = sorted((sample for chunk in chunks for sample in chunk.samples), key=_place)
     unique = distinct([*base.samples, *added])
-    samples = _with_sides(sorted(unique.samples, key=_place), base)
+    known = {sample.blob.sha256: sample.split for sample in base.samples if sample.split is not None}
+    near = tie(unique.samples, known)
+    samples = _with_sides(sorted(unique.samples, key=_place), known, near.ties)
     counts = Counter(label for sample in samples for label in sample.labels)
     named = {name.id: name for part in (*chunks, base) for name in part.classes}
     classes = sorted((name for name in named.values() if counts[name.id]), key=lambda name: name.name)
     rejections = tuple(sorted({*refused, *unique.rejections}, key=lambda refusal: (refusal.name, refusal.code)))
     of_classes = (*check({name.name: counts[name.id] for name in classes}), *_emptied(named, counts))
-    findings = (*of_classes, *unique.findings, *findings_of(samples, rejections))
+    findings = (*of_classes, *unique.findings, *near.findings, *findings_of(samples, rejections))
     if not samples:
         findings = (Finding("no_usable_samples", "error", _NO_SAMPLES, _MEND, len(rejections), 1.0), *findings)
     return ClosedVersion(
@@ -67,9 +70,8 @@ def _place(sample: Sample) -> tuple[str, str]:
     return sample.name, sample.blob.sha256
 
 
-def _with_sides(samples: Sequence[Sample], base: Manifest) -> tuple[Sample, ...]:
-    known = {sample.blob.sha256: sample.split for sample in base.samples if sample.split is not None}
-    sides = assign_sides([(sample.blob.sha256, sample.labels[0]) for sample in samples], known)
+def _with_sides(samples: Sequence[Sample], known: Mapping[str, Split], ties: Ties) -> tuple[Sample, ...]:
+    sides = assign_sides([(sample.blob.sha256, sample.labels[0]) for sample in samples], known, ties)
     return tuple(sample.on_side(sides[sample.blob.sha256]) for sample in samples)
 
 

@@ -150,4 +150,16 @@ CASES = (
         classes={"cat": 2, "dog": 3},
         rejected=("conflicting_labels",) * 2,
     ),
+    Case(
+        "near-duplicate",
+        lambda: good_and(Entry("cat/burst.jpg", encoded(noise(48, 40, 1000), "JPEG", quality=80))),
+        classes=MORE,
+        words=("near_duplicates",),
+    ),
+    Case(
+        "tiny-picture",
+        lambda: good_and(Entry("cat/x.png", encoded(noise(16, 16, 3), "PNG"))),
+        classes=MORE,
+        words=("tiny_pictures",),
+    ),
 )
