@@ -42,7 +42,11 @@ def evaluate_classification(
     report["confusion"] = _confusion(classes, scores.argmax(axis=1), targets)
     report["threshold"] = _threshold(scores, targets, threshold)
     report["worst_cases"] = _worst_cases(classes, truths, scores, targets)
-    report["findings"] = [asdict(finding) for finding in _findings(classes, targets)]
+    shown = ("code", "severity", "sentence")
+    report["findings"] = [
+        {name: value for name, value in asdict(finding).items() if name in shown}
+        for finding in _findings(classes, targets)
+    ]
     return report
 
 

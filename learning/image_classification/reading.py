@@ -35,8 +35,8 @@ _LEAST_CONTRAST = 12  # levels of 255 between the darkest and the brightest fiel
 _FEWEST_SIGNS = 8  # of 64, either way
 _FROM_FLOATS = "Brought from fractions between 0 and 1 to 8 bits a pixel."
 _EXIF_ORIENTATION = 0x0112
-# What Pillow's decoders raise for damaged data, beside OSError.
-_DAMAGE = (OSError, SyntaxError, ValueError, IndexError, struct.error, EOFError)
+# What Pillow's decoders raise for damaged data, beside OSError; those of HEIC and AVIF raise RuntimeError.
+_DAMAGE = (OSError, SyntaxError, ValueError, IndexError, struct.error, EOFError, RuntimeError)
 
 
 @dataclass
@@ -151,7 +151,7 @@ def _load(image: Image.Image, raw: bytes, filename: str) -> None:
 def _normalise(work: _Work) -> None:
     if work.image.format in _UNCOMMON:
         work.notes.append("Stored as JPEG, which every browser shows.")
-    if getattr(work.image, "is_animated", False) and work.image.format != "MPO":
+    if work.image.format != "MPO" and _is_animated(work.image):
         work.notes.append("Only the first of its pictures is used.")
     _turn_upright(work)
     _to_eight_bits(work)
@@ -161,6 +161,14 @@ def _normalise(work: _Work) -> None:
         size = (max(1, round(work.image.width * scale)), max(1, round(work.image.height * scale)))
         small = work.image.resize(size, Image.Resampling.LANCZOS)
         work.replace(small, f"Brought down to {MAX_SIDE} pixels on the longer side.")
+
+
+def _is_animated(image: Image.Image) -> bool:
+    """Looks for a second picture; one that is damaged is one, too."""
+    try:
+        return bool(getattr(image, "is_animated", False))
+    except _DAMAGE:
+        return True
 
 
 def _turn_upright(work: _Work) -> None:

@@ -79,7 +79,13 @@ def _plain(width: int, height: int) -> bytes:
     return encoded(Image.new("L", (width, height), 128), "PNG")
 
 
+FILES: dict[str, tuple[str, bytes]] = {}
+"""Of each good kind its extension and content."""
+
+
 def _good(name: str, make: Callable[[], bytes], file: str = "x.png", note: str = "") -> Case:
+    if "megapixels" not in name:
+        FILES[name] = (f".{file.rsplit('.')[-1]}", make())
     return Case(name, lambda: good_and(Entry(f"cat/{file}", make())), classes=MORE, words=(note,) if note else ())
 
 
