@@ -95,6 +95,7 @@ def _pictures() -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_whatever_arrives_the_import_ends(capsys: pytest.CaptureFixture[str]) -> None:
     tally: Counter[str] = Counter()
     pictures = _pictures()
