@@ -11,6 +11,9 @@ class GatewaySettings(ServiceSettings):
     gateway_port: int = Field(default=8080, ge=0, le=65535, description="port of the HTTP interface")
     admin_key: SecretStr = Field(min_length=16, description="the key that callers of the HTTP interface present")
     upload_max_bytes: int = Field(default=5 * 1024**3, gt=0, description="largest archive taken as an import")
+    upload_idle_s: float = Field(
+        default=60.0, gt=0, description="seconds without a byte after which a request's body is given up"
+    )
     predict_max_bytes: int = Field(default=4_000_000, gt=0, description="largest file taken for one prediction")
     predict_max_files: int = Field(default=64, gt=0, description="most files in one prediction request")
     predict_threads: int = Field(default=2, gt=0, description="predictions computed at the same time")

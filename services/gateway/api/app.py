@@ -9,7 +9,8 @@ from opentelemetry.trace import TracerProvider
 
 from services.gateway.api import datasets, events, faults, health, imports, models, predict, runs
 from services.gateway.api.body_limit import BodyLimit
-from services.gateway.api.context import ApiContext, require_admin, require_prepared
+from services.gateway.api.body_patience import BodyPatience
+from services.gateway.api.context import ApiContext, require_admin, require_json, require_prepared
 from services.gateway.api.problems import Problem, problems
 
 VERSION = "1.0.0"
@@ -28,13 +29,14 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
         title="EasyLoop", version=VERSION, description=DESCRIPTION, redoc_url=None, redirect_slashes=False
     )
     app.state.context = context
-    guards = [Depends(require_admin), Depends(require_prepared)]
-    shared = problems(401, 403, 422, 500, 503)
+    guards = [Depends(require_admin), Depends(require_prepared), Depends(require_json)]
+    shared = problems(400, 401, 403, 408, 413, 415, 422, 500, 503)
     for part in (datasets, imports, runs, events, models, predict):
         app.include_router(part.router, dependencies=guards, responses=shared)
     health.install(app)
     faults.install(app)
     app.add_middleware(BodyLimit)
+    app.add_middleware(BodyPatience, idle_s=context.settings.upload_idle_s)
     _document_problems(app)
     if tracer_provider is not None:
         FastAPIInstrumentor.instrument_app(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Request, Security
+from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
 from chassis.health import Probe
@@ -66,6 +67,26 @@ async def require_prepared(context: Context) -> None:
     """Raises 503 while the gateway is still starting."""
     if not context.prepared():
         raise ApiError(503, "starting", "The gateway is starting; try again in a few seconds.", {"Retry-After": "1"})
+
+
+async def require_json(request: Request) -> None:
+    """Raises 415 for another body where the route reads JSON; routes that take files look for themselves."""
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute) or route.body_field is None or not _has_body(request):
+        return
+    kind = media_type(request)
+    if kind != "application/json" and not kind.endswith("+json"):
+        detail = f"A body of type {kind or 'none'!r} is not understood here; send JSON as application/json."
+        raise ApiError(415, "media_type_unsupported", detail)
+
+
+def media_type(request: Request) -> str:
+    """Of the body, in lower case, without parameters; empty where the caller named none."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _has_body(request: Request) -> bool:
+    return "transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"
 
 
 async def require_admin(

@@ -20,12 +20,13 @@ router = APIRouter(tags=["events"])
 POLL_S = 0.5
 HEARTBEAT_S = 15
 PAGE_MOST = 1000
+NUMBER_MOST = 2**53 - 1  # what every JSON reader holds exactly
 STREAM = "text/event-stream"
 
 LastEventId = Annotated[
     str | None, Header(alias="Last-Event-ID", description="resume after this sequence number; beats `after`")
 ]
-After = Annotated[int, Query(ge=0, description="only events with a sequence number above this one")]
+After = Annotated[int, Query(ge=0, le=NUMBER_MOST, description="only events with a sequence number above this one")]
 
 
 class EventEntry(BaseModel):
@@ -147,8 +148,9 @@ def _stream(events: AsyncIterator[ServerSentEvent]) -> EventSourceResponse:
 def _start(after: int, last_event_id: str | None) -> int:
     if not last_event_id:
         return after
-    if not (last_event_id.isascii() and last_event_id.isdigit()):
-        detail = f"Last-Event-ID {last_event_id!r} is no sequence number; send the id of the last event received."
+    is_number = len(last_event_id) < 20 and last_event_id.isascii() and last_event_id.isdigit()
+    if not is_number or int(last_event_id) > NUMBER_MOST:
+        detail = f"Last-Event-ID {last_event_id[:40]!r} is no sequence number; send the id of the last event received."
         raise ApiError(400, "last_event_id_invalid", detail)
     return int(last_event_id)
 

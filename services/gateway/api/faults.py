@@ -11,7 +11,14 @@ from starlette.requests import ClientDisconnect
 
 from chassis.blobs.ports import BlobDamaged, BlobMissing
 from chassis.errors import TransientError
-from services.gateway.api.problems import ApiError, BodyTooLarge, FieldFault, body_too_large, problem_response
+from services.gateway.api.problems import (
+    ApiError,
+    BodyStalled,
+    BodyTooLarge,
+    FieldFault,
+    body_too_large,
+    problem_response,
+)
 from services.gateway.writing import KeyReused
 
 log = logging.getLogger(__name__)
@@ -23,6 +30,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(BodyTooLarge, _body_too_large)
+    app.add_exception_handler(BodyStalled, _body_stalled)
     app.add_exception_handler(TransientError, _unavailable)
     app.add_exception_handler(KeyReused, _key_reused)
     app.add_exception_handler(BlobMissing, _blob_lost)
@@ -60,6 +68,13 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 async def _body_too_large(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, BodyTooLarge)  # noqa: S101 - narrows the type: registered for this class
     return body_too_large(request, error.limit)
+
+
+async def _body_stalled(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, BodyStalled)  # noqa: S101 - narrows the type: registered for this class
+    detail = f"Nothing of the body came for {error.idle_s:.0f} s, so nothing of it was kept; send it again."
+    # Closed, for what the client may still send would be taken for its next request.
+    return problem_response(request, 408, "body_stalled", detail, headers={"Connection": "close"})
 
 
 async def _unavailable(request: Request, error: Exception) -> JSONResponse:

@@ -13,7 +13,7 @@ from chassis.unit_of_work import UnitOfWork
 from schemas.base import DEFAULT_PROJECT, BlobRef
 from schemas.requests import ImportRequested
 from services.gateway.api import data_reading
-from services.gateway.api.context import Context, IdempotencyKey, Stores
+from services.gateway.api.context import Context, IdempotencyKey, Stores, media_type
 from services.gateway.api.data_views import Import, import_view
 from services.gateway.api.datasets import LOCATION, DatasetId
 from services.gateway.api.problems import ApiError, problems
@@ -27,6 +27,7 @@ router = APIRouter(tags=["imports"])
 
 FIELD = "file"
 MEDIA_TYPE = "application/zip"
+NO_FILES = frozenset({"application/json", "application/x-www-form-urlencoded"})
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -88,7 +89,7 @@ class _Asked:
     "/v1/datasets/{dataset_id}/imports",
     status_code=202,
     summary="Upload an archive",
-    responses={**LOCATION, **problems(400, 404, 413, 422)},
+    responses={**LOCATION, **problems(400, 404, 413, 415, 422)},
     openapi_extra=BODY,
 )
 async def create_import(
@@ -106,6 +107,7 @@ async def create_import(
     await data_reading.get_dataset(context.deps, dataset_id)
     archive = _Archive(request)
     limit = context.settings.upload_max_bytes
+    _refuse_media_type(media_type(request))
     _refuse_announced(request, limit)
     try:
         async with received(archive.content(), context.settings.scratch_dir, limit) as upload:
@@ -149,6 +151,14 @@ async def _store(deps: GatewayDeps, call: _Asked, blob: BlobRef, key: str | None
 
     body = {"sha256": blob.sha256, "file_name": name, "label": call.label}
     return await write_once(deps, Call.of(key, "POST", f"/v1/datasets/{dataset_id}/imports", body), write)
+
+
+def _refuse_media_type(kind: str) -> None:
+    """What no archive and no picture is sent as; what it really is, ingest finds out from its content."""
+    is_file = kind.startswith(("application/", "image/")) and kind not in NO_FILES
+    if kind and kind != "multipart/form-data" and not is_file:
+        detail = f"A body of type {kind!r} holds no archive; send it as application/octet-stream, or as a form."
+        raise ApiError(415, "media_type_unsupported", detail)
 
 
 def _refuse_announced(request: Request, limit: int) -> None:

@@ -27,7 +27,7 @@ from services.gateway.api.model_views import (
     ModelVersion,
     ModelVersionList,
 )
-from services.gateway.api.problems import problems, unknown
+from services.gateway.api.problems import ApiError, problems, unknown
 from services.gateway.deps import GatewayDeps
 from services.gateway.writing import Accepted, Call, write_once
 
@@ -155,7 +155,8 @@ async def find_model(deps: GatewayDeps, model_id: str) -> dict[str, Any]:
     """The registry's record. Raises the 404 problem."""
     row = await deps.registry.get("models", model_id)
     if row is None:
-        raise unknown("model", model_id, "/v1/models")
+        detail = f"There is no model {model_id}; one is there once the first run of its data set has succeeded."
+        raise ApiError(404, "model_unknown", f"{detail} GET /v1/models lists those that exist.")
     return row
 
 

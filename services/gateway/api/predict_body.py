@@ -1,7 +1,6 @@
 """The files of a prediction request: a form with one or several, JSON with one in base64, or the raw file."""
 
 import base64
-import binascii
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 
 from fastapi import Request
 
+from services.gateway.api.context import media_type
 from services.gateway.api.problems import ApiError
 from services.gateway.multipart import MultipartBroken, PartBegun, PartData, PartEnded, boundary_of, parts
 
@@ -57,8 +57,7 @@ class Limits:
 
 async def read_files(request: Request, limits: Limits) -> list[Sent]:
     """At least one file. Raises the problems 400, 413, 415 and 422."""
-    content_type = request.headers.get("content-type", "")
-    kind = content_type.partition(";")[0].strip().lower()
+    content_type, kind = request.headers.get("content-type", ""), media_type(request)
     if kind == "multipart/form-data":
         return await _from_form(request, content_type, limits)
     if kind == "application/json":
@@ -129,14 +128,14 @@ async def _whole(stream: AsyncIterator[bytes], most: int, limits: Limits) -> byt
 def _from_json(text: bytes, limits: Limits) -> bytes:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ApiError(400, "json_invalid", f"The body is not JSON: {error}.") from error
     image = document.get("image") if isinstance(document, dict) else None
     if not isinstance(image, str):
         raise ApiError(422, "image_missing", "The JSON has no text field 'image'; put the file there, in base64.")
     try:
         content = base64.b64decode(image.rpartition(";base64,")[2], validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error is one; letters beyond ASCII raise the plain kind
         raise ApiError(
             422, "base64_invalid", f"The field 'image' is not base64: {error}; encode the file's bytes."
         ) from error

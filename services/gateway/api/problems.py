@@ -16,6 +16,7 @@ TITLES = {
     403: "Wrong key",
     404: "Not found",
     405: "Method not allowed",
+    408: "Too slow",
     409: "Not possible now",
     413: "Too large",
     415: "Media type not supported",
@@ -61,6 +62,14 @@ class BodyTooLarge(HTTPException):
     def __init__(self, limit: int) -> None:
         super().__init__(413)
         self.limit = limit
+
+
+class BodyStalled(HTTPException):
+    """Raised while a body is read, when nothing of it came for `idle_s` seconds. An HTTPException as BodyTooLarge."""
+
+    def __init__(self, idle_s: float) -> None:
+        super().__init__(408)
+        self.idle_s = idle_s
 
 
 def body_too_large(request: Request, limit: int) -> JSONResponse:

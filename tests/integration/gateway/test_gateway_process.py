@@ -3,90 +3,29 @@
 import hashlib
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from pymongo import MongoClient
 
-from chassis.blobs.s3 import S3BlobStore
-from chassis.bus.admin import create_topics
 from chassis.ids import UlidIds
-from chassis.topics import load_topics
 from easyloop.client import Client
 from easyloop.discovery import Platform
-from infra.local.ports import choose_ports
 from schemas.requests import DatasetRequested, ImportRequested
 from schemas.serving import ModelDeployFailed
+from tests.integration.gateway.running import Running, running_gateway
 from tests.servers import LocalServers
 
-KEY = "elk_integration_key"
-BUCKET = "gateway-test"
-READY_S = 90
 STOP_S = 20
 
 
-@dataclass(frozen=True)
-class Running:
-    """A gateway that answers."""
-
-    process: subprocess.Popen[bytes]
-    platform: Platform
-    blobs: S3BlobStore
-    servers: LocalServers
-    data_dir: Path
-
-
 @pytest.fixture
-async def gateway(local_servers: LocalServers, tmp_path: Path) -> AsyncIterator[Running]:
-    await create_topics(local_servers.kafka, load_topics())
-    keys = (local_servers.s3_access_key, local_servers.s3_secret_key)
-    blobs = S3BlobStore(local_servers.s3_endpoint, *keys, BUCKET)
-    blobs.ensure_bucket()
-    port = choose_ports({"gateway": 0}, {}, frozenset())["gateway"]
-    settings = {
-        "EASYLOOP_KAFKA_BOOTSTRAP_SERVERS": local_servers.kafka,
-        "EASYLOOP_MONGO_URI": local_servers.mongo_uri,
-        "EASYLOOP_S3_ENDPOINT": local_servers.s3_endpoint,
-        "EASYLOOP_S3_ACCESS_KEY": keys[0],
-        "EASYLOOP_S3_SECRET_KEY": keys[1],
-        "EASYLOOP_S3_BUCKET": BUCKET,
-        "EASYLOOP_DATA_DIR": str(tmp_path),
-        "EASYLOOP_ADMIN_KEY": KEY,
-        "EASYLOOP_GATEWAY_PORT": str(port),
-    }
-    process = _start({**os.environ, **settings})
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait_until_ready(url, process)
-        yield Running(process, Platform(url, KEY), blobs, local_servers, tmp_path)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _start(environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "services.gateway.main"]
-    return subprocess.Popen(command, env=environment)
-
-
-def _wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + READY_S
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the gateway ended by itself"
-        try:
-            if httpx.get(f"{url}/health/ready", timeout=5).status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.2)
-    pytest.fail("the gateway did not become ready")
+def gateway(local_servers: LocalServers, tmp_path: Path) -> Iterator[Running]:
+    with running_gateway(local_servers, tmp_path) as gateway:
+        yield gateway
 
 
 def test_what_is_asked_comes_back_over_the_bus_and_the_process_stops_with_a_stream_open(
