@@ -30,6 +30,14 @@ class Dataset(Answer):
     created_at: str
 
 
+class Deletion(Answer):
+    """Something that should be deleted; `failure` says why it stays."""
+
+    id: str
+    status: Literal["requested", "done", "refused"]
+    failure: Failure | None = None
+
+
 class Import(Answer):
     """An uploaded archive on its way to becoming a version."""
 

@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,18 +10,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from easyloop import showing, watching
+from easyloop import deleting, showing, watching
 from easyloop.answers import Event, FilePrediction, Run
-from easyloop.client import BATCH_FILES, Client, connect
+from easyloop.client import BATCH_FILES, Client
 from easyloop.errors import EasyLoopError
+from easyloop.session import session
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, help="Make your own models: upload, train, publish."
 )
 data_app = typer.Typer(no_args_is_help=True, help="Upload data.")
-dataset_app = typer.Typer(no_args_is_help=True, help="Look at data sets.")
+dataset_app = typer.Typer(no_args_is_help=True, help="Look at data sets and delete them.")
 run_app = typer.Typer(no_args_is_help=True, help="Start and watch training runs.")
-model_app = typer.Typer(no_args_is_help=True, help="Look at models and publish them.")
+model_app = typer.Typer(no_args_is_help=True, help="Look at models, publish and delete them.")
 events_app = typer.Typer(no_args_is_help=True, help="Watch what happens.")
 trace_app = typer.Typer(no_args_is_help=True, help="See where the time went.")
 for name, part in (
@@ -34,6 +34,8 @@ for name, part in (
     ("trace", trace_app),
 ):
     app.add_typer(part, name=name)
+dataset_app.command("delete")(deleting.delete_dataset)
+model_app.command("delete")(deleting.delete_model)
 
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until it is over.")]
 
@@ -68,7 +70,7 @@ def upload(
     wait: Wait = False,
 ) -> None:
     """Upload an archive: it becomes a version, and a model unless auto-train is off."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         if not file.is_file():
             raise EasyLoopError(
                 "file_unreadable", f"{file} is not a file; name a zip with one folder of files a class."
@@ -88,7 +90,7 @@ def upload(
 @dataset_app.command("list")
 def list_datasets(ctx: typer.Context) -> None:
     """List the data sets, newest first."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         rows = [(one.id, one.name, one.task, str(one.last_version or 0), one.created_at) for one in client.datasets()]
         showing.table(console, ("data set", "name", "task", "versions", "created"), rows)
 
@@ -96,7 +98,7 @@ def list_datasets(ctx: typer.Context) -> None:
 @dataset_app.command("show")
 def show_dataset(ctx: typer.Context, dataset_id: str) -> None:
     """Show a data set, its versions, and what was refused."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         found, versions = client.dataset(dataset_id), client.versions(dataset_id)
         if versions:
             versions[0] = client.version(dataset_id, versions[0].version)
@@ -112,7 +114,7 @@ def start_run(
     wait: Wait = False,
 ) -> None:
     """Train on a version."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         run = client.start_run(dataset_id, version=version, preset=preset)
         showing.say(console, f"run {run.id}")
         if wait:
@@ -124,14 +126,14 @@ def list_runs(
     ctx: typer.Context, dataset: Annotated[str | None, typer.Option(help="only of this data set")] = None
 ) -> None:
     """List the runs, newest first."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         showing.runs(console, client.runs(dataset))
 
 
 @run_app.command("show")
 def show_run(ctx: typer.Context, run_id: str, wait: Wait = False) -> None:
     """Show a run; with --wait, watch it until it is over."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         run = client.run(run_id)
         if wait:
             _follow(client, console, run)
@@ -142,7 +144,7 @@ def show_run(ctx: typer.Context, run_id: str, wait: Wait = False) -> None:
 @run_app.command("cancel")
 def cancel_run(ctx: typer.Context, run_id: str) -> None:
     """End a run without a model."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         client.cancel_run(run_id)
         showing.say(console, f"run {run_id} is being cancelled")
 
@@ -150,14 +152,14 @@ def cancel_run(ctx: typer.Context, run_id: str) -> None:
 @model_app.command("list")
 def list_models(ctx: typer.Context) -> None:
     """List the models, newest first."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         showing.models(console, client.models())
 
 
 @model_app.command("show")
 def show_model(ctx: typer.Context, model_id: str) -> None:
     """Show a model, its versions and what is published."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         found = client.model(model_id)
         showing.model(console, found, client.model_versions(model_id), client.aliases(model_id))
 
@@ -171,7 +173,7 @@ def publish(
     reason: Annotated[str, typer.Option(help="for the history")] = "",
 ) -> None:
     """Let an alias name another version, forward or back."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         client.publish(model_id, version, alias=alias, reason=reason)
         showing.say(console, f"{alias} of {model_id} moves to version {version}")
 
@@ -185,7 +187,7 @@ def predict(
     alias: str = "production",
 ) -> None:
     """Say what is in the files."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         found: list[FilePrediction] = []
         threshold = 0.0
         for start in range(0, len(files), BATCH_FILES):
@@ -203,7 +205,7 @@ def tail_events(
     after: Annotated[int | None, typer.Option(help="sequence number to begin after; the newest by default")] = None,
 ) -> None:
     """Print events as they come, one JSON object a line."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         if run:
             stream = _of_types(client.run_events(run, after or 0), types)
         else:
@@ -215,23 +217,11 @@ def tail_events(
 @trace_app.command("show")
 def show_trace(ctx: typer.Context, run_id: str) -> None:
     """Show a run's trace as one tree: service, step, duration."""
-    with _session(ctx) as (client, console):
+    with session(ctx) as (client, console):
         spans = client.trace(run_id)
         if not spans:
             raise EasyLoopError("trace_empty", f"No spans of run {run_id} are written yet; try again in a moment.")
         showing.trace(console, spans)
-
-
-@contextmanager
-def _session(ctx: typer.Context) -> Iterator[tuple[Client, Console]]:
-    """A client and where to write; an EasyLoopError becomes its sentence and exit status 1."""
-    make: Callable[[], Client] = ctx.obj or connect
-    try:
-        with make() as client:
-            yield client, Console()
-    except EasyLoopError as error:
-        typer.echo(error.sentence, err=True)
-        raise typer.Exit(1) from error
 
 
 def _of_types(events: Iterator[Event], types: list[str] | None) -> Iterator[Event]:

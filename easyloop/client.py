@@ -16,6 +16,7 @@ import httpx
 from easyloop.answers import (
     Alias,
     Dataset,
+    Deletion,
     Event,
     FilePrediction,
     Import,
@@ -80,6 +81,10 @@ class Client:
     def dataset(self, dataset_id: str) -> Dataset:
         """One data set."""
         return Dataset.model_validate(self._http.get(f"/v1/datasets/{dataset_id}").json())
+
+    def delete_dataset(self, dataset_id: str, version: int | None = None) -> None:
+        """Delete it, or one version, and wait until that is done. Raises EasyLoopError where it has to stay."""
+        self._delete(f"/v1/datasets/{dataset_id}" + ("" if version is None else f"/versions/{version}"))
 
     def upload(
         self, dataset_id: str, archive: Path, sent: Sent = lambda _: None, *, label: str | None = None
@@ -204,6 +209,10 @@ class Client:
         body = {"version": version, "reason": reason}
         self._http.send("PUT", f"/v1/models/{model_id}/aliases/{alias}", lambda: {"json": body})
 
+    def delete_model(self, model_id: str, version: int | None = None) -> None:
+        """As `delete_dataset`."""
+        self._delete(f"/v1/models/{model_id}" + ("" if version is None else f"/versions/{version}"))
+
     def predict(self, model_id: str, files: Sequence[File], *, top: int = 5, alias: str = "production") -> Predictions:
         """One request for all files (the platform takes 64); see `predict_many` for more."""
         parts = [("file", (*_named(file), "application/octet-stream")) for file in files]
@@ -218,6 +227,14 @@ class Client:
         for start in range(0, len(files), batch):
             answer = self.predict(model_id, files[start : start + batch], top=top, alias=alias)
             yield from answer.predictions
+
+    def _delete(self, address: str) -> None:
+        deletion = Deletion.model_validate(self._http.send("DELETE", address, dict).json())
+        while deletion.status == "requested":
+            self._http.pause()
+            deletion = Deletion.model_validate(self._http.get(f"/v1/deletions/{deletion.id}").json())
+        if deletion.failure is not None:
+            raise EasyLoopError(deletion.failure.code, deletion.failure.sentence, 409)
 
     def _items(self, path: str, **params: Any) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self._http.get(path, **params).json()["items"]

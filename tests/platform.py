@@ -22,21 +22,28 @@ from chassis.records import Repository
 from chassis.unit_of_work import OUTBOX
 from schemas.base import Failure
 from schemas.catalog import EVENTS
+from schemas.deletion import DatasetDeleted, DatasetVersionDeleted, ModelDeleted
 from services.gateway.api.app import create_app
 from services.gateway.api.context import ApiContext
 from services.gateway.bundles import BundleStore
 from services.gateway.deps import GatewayDeps
+from services.gateway.handlers import HANDLERS as GATEWAY_HANDLERS
 from services.gateway.model_pool import ModelPool
 from services.gateway.predicting import PredictionPool
 from services.ingest.archives import ArchiveLimits
+from services.ingest.deps import IngestDeps
 from services.ingest.handlers import HANDLERS as INGEST_HANDLERS
 from services.ingest.handlers import JOB_KINDS
 from services.ingest.import_job import ArchiveImport
 from services.preprocess.chunk_reading import ChunkReader
 from services.preprocess.deps import PreprocessDeps
 from services.preprocess.handlers import HANDLERS as PREPROCESS_HANDLERS
+from services.registry.handlers import HANDLERS as REGISTRY_HANDLERS
 from tests.builders import build_deps, dispatcher, extended, record_of
 from tests.unit.gateway.building import KEY, a_settings, load_fake
+
+DELETIONS = (DatasetDeleted, DatasetVersionDeleted, ModelDeleted)
+"""What the gateway does more with than archive it; an archive of every event would slow thousands of uploads down."""
 
 
 @dataclass(frozen=True)
@@ -79,17 +86,20 @@ class InlinePlatform:
     def __init__(self, folder: Path, limits: ArchiveLimits | None = None) -> None:
         self._folder = folder
         self.blobs = FakeBlobStore()
-        ingest = self._with_blobs(build_deps("ingest"))
-        shared = self._with_blobs(build_deps("preprocess"))
-        reader = ChunkReader(self.blobs, threads=2)
-        preprocess: PreprocessDeps = extended(shared, PreprocessDeps, reader=reader, ingest=ingest.database)
-        read = {"ingest": ingest.database, "preprocess": preprocess.database, "registry": FakeDatabase()}
-        self._gateway: GatewayDeps = extended(self._with_blobs(build_deps("gateway")), GatewayDeps, read=read)
+        read = {name: FakeDatabase() for name in ("ingest", "preprocess", "registry")}
+        others = {"preprocess": read["preprocess"], "registry": read["registry"]}
+        ingest: IngestDeps = extended(self._deps("ingest", read["ingest"]), IngestDeps, **others)
+        more = {"ingest": read["ingest"], "registry": read["registry"], "reader": ChunkReader(self.blobs, threads=2)}
+        preprocess = extended(self._deps("preprocess", read["preprocess"]), PreprocessDeps, **more)
+        self.registry = self._deps("registry", read["registry"])
+        self.gateway: GatewayDeps = extended(self._deps("gateway", FakeDatabase()), GatewayDeps, read=read)
         self._ingest = ingest
-        self._owners: Sequence[Deps] = (self._gateway, ingest, preprocess)
+        self.owners: Sequence[Deps] = (self.gateway, ingest, preprocess, self.registry)
         self._readers: Sequence[Dispatcher] = (
             dispatcher(ingest, INGEST_HANDLERS),
             dispatcher(preprocess, PREPROCESS_HANDLERS),
+            dispatcher(self.registry, REGISTRY_HANDLERS),
+            dispatcher(self.gateway, {kind: GATEWAY_HANDLERS[kind] for kind in DELETIONS}),
         )
         self._work = ArchiveImport(self.blobs, limits or ArchiveLimits(), folder / "imports")
         self._app = create_app(self._context())
@@ -99,7 +109,7 @@ class InlinePlatform:
         async with self.client() as client:
             answer = await client.post("/v1/datasets", json={"name": "inputs", "auto_train": "off"})
         assert answer.status_code == 202, answer.text
-        await self._settle()
+        await self.settle()
         return str(answer.json()["id"])
 
     async def upload(
@@ -113,7 +123,7 @@ class InlinePlatform:
             assert answer.status_code < 500, answer.text
             if answer.status_code != 202:
                 return Uploaded(refused=answer.json())
-            await self._settle()
+            await self.settle()
             imported = (await client.get(answer.headers["Location"])).json()
             assert imported["version"] is not None, imported
             version = await client.get(f"/v1/datasets/{dataset_id}/versions/{imported['version']}")
@@ -127,23 +137,23 @@ class InlinePlatform:
 
     def _context(self) -> ApiContext:
         settings = a_settings(self._folder)
-        models = ModelPool(self._gateway, BundleStore(self.blobs, self._folder / "models", load_fake), "gw-1")
-        return ApiContext(settings, self._gateway, models, PredictionPool(1, 1), {})
+        models = ModelPool(self.gateway, BundleStore(self.blobs, self._folder / "models", load_fake), "gw-1")
+        return ApiContext(settings, self.gateway, models, PredictionPool(1, 1), {})
 
-    def _with_blobs(self, deps: Deps) -> Deps:
-        return replace(deps, blobs=self.blobs)
+    def _deps(self, service: str, database: FakeDatabase) -> Deps:
+        return replace(build_deps(service, database), blobs=self.blobs)
 
-    async def _settle(self) -> None:
+    async def settle(self) -> None:
         """Until nothing is on its way. Fails when a handler failed: no upload may leave a dead letter behind."""
         while await self._deliver() or await self._run_jobs():
             pass
-        for deps in self._owners:
+        for deps in self.owners:
             failed = await Repository(deps.database, FailedEvent).find({})
             assert not failed, failed[0].sentence
 
     async def _deliver(self) -> int:
         count = 0
-        for deps in self._owners:
+        for deps in self.owners:
             rows = await deps.database.find(OUTBOX, {"status": "pending"})
             for row in sorted(rows, key=lambda row: str(row["_id"])):
                 event = EVENTS[row["type"]].model_validate_json(row["data"])

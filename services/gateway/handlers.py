@@ -4,9 +4,11 @@ from chassis.deps import Handlers
 from chassis.telemetry import current_traceparent
 from schemas.base import Event
 from schemas.catalog import EVENTS
+from schemas.deletion import DatasetDeleted, DatasetVersionDeleted, ModelDeleted
 from schemas.run import ModelAliasChanged, RunStarted
 from services.gateway.archive import append
 from services.gateway.deps import GatewayDeps
+from services.gateway.requests import ImportRequest
 
 
 async def archive(event: Event, deps: GatewayDeps) -> None:
@@ -31,7 +33,35 @@ async def archive_and_get_ready(event: RunStarted, deps: GatewayDeps) -> None:
     deps.aliases_wake.set()
 
 
+async def archive_and_forget_dataset(event: DatasetDeleted, deps: GatewayDeps) -> None:
+    """Archive the event; the uploads of a data set that is gone are nobody's any more."""
+    async with deps.unit_of_work(cause=event) as tx:
+        await append(tx, event)
+        for asked in await tx.records(ImportRequest).find({"dataset_id": event.dataset_id}):
+            await tx.records(ImportRequest).delete(asked.id)
+    deps.archived.notify()
+
+
+async def archive_and_forget_version(event: DatasetVersionDeleted, deps: GatewayDeps) -> None:
+    """Archive the event; the upload that became the version goes with it."""
+    imports = await deps.ingest.find("imports", {"dataset_id": event.dataset_id})
+    async with deps.unit_of_work(cause=event) as tx:
+        await append(tx, event)
+        for row in (row for row in imports if row["version"] == event.version):
+            await tx.records(ImportRequest).delete(row["_id"])
+    deps.archived.notify()
+
+
+async def archive_and_unload(event: ModelDeleted, deps: GatewayDeps) -> None:
+    """Archive the event and wake the model pool, which drops what no alias names."""
+    await archive(event, deps)
+    deps.aliases_wake.set()
+
+
 HANDLERS: Handlers = dict.fromkeys(EVENTS.values(), archive) | {
     ModelAliasChanged: archive_and_reload,
     RunStarted: archive_and_get_ready,
+    DatasetDeleted: archive_and_forget_dataset,
+    DatasetVersionDeleted: archive_and_forget_version,
+    ModelDeleted: archive_and_unload,
 }

@@ -41,7 +41,19 @@ class RunRequest(StoredRecord):
     created_at: str
 
 
+class DeletionRequest(StoredRecord):
+    """Something that should be deleted. `target` is `ds_1`, `ds_1/2`, `mdl_1` or `mdl_1/2`; `owner` the service."""
+
+    COLLECTION: ClassVar[str] = "deletion_requests"
+
+    target: str
+    owner: Literal["ingest", "preprocess", "registry"]
+    address: str
+    created_at: str
+
+
 INDEXES = (
+    Index(DeletionRequest.COLLECTION, ("target",)),
     Index(DatasetRequest.COLLECTION, ("project_id",)),
     Index(ImportRequest.COLLECTION, ("dataset_id",)),
     Index(RunRequest.COLLECTION, ("dataset_id",)),

@@ -7,7 +7,9 @@ from chassis.unit_of_work import UnitOfWork
 from learning.registry import task_names
 from schemas.base import Failure
 from schemas.dataset import DatasetCreated, DatasetVersionIngested, ImportAccepted, ImportRejected, SamplesIngested
+from schemas.deletion import DatasetDeleteRequested, DatasetVersionDeleted
 from schemas.requests import DatasetRequested, ImportRequested
+from services.ingest.deleting import delete_dataset, forget_version
 from services.ingest.records import Chunk, Dataset, Import
 
 IMPORT = "import"
@@ -143,6 +145,9 @@ async def _dataset(tx: UnitOfWork, dataset_id: str) -> Dataset:
     dataset = await tx.records(Dataset).get(dataset_id)
     if dataset is None:
         raise PermanentError("dataset_unknown", f"There is no data set {dataset_id}; create it first, then import.")
+    if dataset.deleted_at is not None:
+        sentence = f"Data set {dataset_id} was deleted; create another, then import."
+        raise PermanentError("dataset_deleted", sentence)
     return dataset
 
 
@@ -153,5 +158,10 @@ async def _import(tx: UnitOfWork, import_id: str) -> Import:
     return found
 
 
-HANDLERS: Handlers = {DatasetRequested: create_dataset, ImportRequested: accept_import}
+HANDLERS: Handlers = {
+    DatasetRequested: create_dataset,
+    ImportRequested: accept_import,
+    DatasetDeleteRequested: delete_dataset,
+    DatasetVersionDeleted: forget_version,
+}
 JOB_KINDS: tuple[JobKind[Deps], ...] = (JobKind(IMPORT, announce_chunk, end_import, reject_import),)

@@ -2,12 +2,13 @@
 
 import sys
 
-from chassis.composition import Assembly, blob_store, connect
+from chassis.composition import Assembly, blob_store, connect, databases
 from chassis.documents.ports import Index
 from chassis.failpoints import Failpoints
 from chassis.job_process import JobContext, run_job
 from chassis.runtime import run
 from chassis.settings import load_settings
+from services.ingest.deps import IngestDeps
 from services.ingest.handlers import HANDLERS, IMPORT, JOB_KINDS
 from services.ingest.import_job import ArchiveImport
 from services.ingest.records import Chunk, Import
@@ -23,10 +24,14 @@ INDEXES = (
 
 async def serve(settings: IngestSettings) -> None:
     """Until it is told to stop."""
-    deps = connect(settings, NAME)
+    others = databases(settings, "preprocess", "registry")
+    shared = connect(settings, NAME)
+    deps = IngestDeps(**vars(shared), preprocess=others["preprocess"], registry=others["registry"])
     assembly = Assembly(settings, deps, HANDLERS)
     loops = {"consumer": assembly.consumer(), "jobs": assembly.worker(deps, JOB_KINDS, "services.ingest.main", {})}
-    await assembly.service(loops, INDEXES).run()
+    service = assembly.service(loops, INDEXES)
+    service.closers = [*service.closers, others["registry"].close]
+    await service.run()
 
 
 def work(settings: IngestSettings) -> None:

@@ -8,7 +8,7 @@ from schemas.base import AutoTrain, BlobRef, Failure
 
 
 class Dataset(StoredRecord):
-    """A data set; `next_version` is the number its next import gets."""
+    """A data set; `next_version` is the number its next import gets. It stays, marked, when the data set is deleted."""
 
     COLLECTION: ClassVar[str] = "datasets"
 
@@ -17,6 +17,7 @@ class Dataset(StoredRecord):
     auto_train: AutoTrain
     next_version: int = 1
     created_at: datetime
+    deleted_at: datetime | None = None
 
 
 class Import(StoredRecord):

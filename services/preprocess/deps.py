@@ -9,7 +9,11 @@ from services.preprocess.chunk_reading import ChunkReader
 
 @dataclass(frozen=True)
 class PreprocessDeps(Deps):
-    """`ingest` is the database of ingest, read only: what it announced is found there when its events are lost."""
+    """The databases of others, for reading only.
+
+    `ingest`: what it announced is found there when its events are lost; `registry`: which runs need a version.
+    """
 
     reader: ChunkReader
     ingest: Documents
+    registry: Documents

@@ -13,7 +13,9 @@ from schemas.dataset import (
     SamplesIngested,
     SamplesPreprocessed,
 )
+from schemas.deletion import DatasetDeleted, DatasetVersionDeleteRequested
 from services.preprocess.chunk_reading import ReadChunk
+from services.preprocess.deleting import delete_version, forget_dataset
 from services.preprocess.deps import PreprocessDeps
 from services.preprocess.records import Chunk, Version, version_id
 from services.preprocess.version_closing import close_complete_versions, reject_version
@@ -123,4 +125,6 @@ HANDLERS: Handlers = {
     ImportRejected: end_version,
     SamplesIngested: read_chunk,
     DatasetVersionIngested: expect_chunks,
+    DatasetVersionDeleteRequested: delete_version,
+    DatasetDeleted: forget_dataset,
 }

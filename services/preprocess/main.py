@@ -23,8 +23,9 @@ INDEXES = (
 async def serve(settings: PreprocessSettings) -> None:
     """Until it is told to stop."""
     shared = connect(settings, NAME)
-    ingest = databases(settings, "ingest")["ingest"]
-    deps = PreprocessDeps(**vars(shared), reader=ChunkReader(shared.blobs, settings.decode_threads), ingest=ingest)
+    others = databases(settings, "ingest", "registry")
+    reader = ChunkReader(shared.blobs, settings.decode_threads)
+    deps = PreprocessDeps(**vars(shared), reader=reader, ingest=others["ingest"], registry=others["registry"])
     assembly = Assembly(settings, deps, HANDLERS)
     place = StreamPlace(
         bootstrap_servers=settings.kafka_bootstrap_servers,
@@ -35,7 +36,7 @@ async def serve(settings: PreprocessSettings) -> None:
     )
     streams = Streams(place, assembly.dispatcher.deliver)
     service = assembly.service({"streams": streams.turn, "sweep": lambda: sweep_turn(deps)}, INDEXES)
-    service.closers = [streams.close, *service.closers, ingest.close]
+    service.closers = [streams.close, *service.closers, others["ingest"].close]
     await service.run()
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from chassis.records import StoredRecord
 from schemas.base import AutoTrain, BlobRef, Failure, Split
 
-Status = Literal["open", "ready", "rejected"]
+Status = Literal["open", "ready", "rejected", "deleted"]
 
 
 class ClassCount(BaseModel):

@@ -5,8 +5,10 @@ from chassis.unit_of_work import UnitOfWork
 from schemas.base import AutoTrain, Preset
 from schemas.dataset import DatasetVersionReady, DatasetVersionRejected
 from schemas.deadletter import EventDeadLettered
+from schemas.deletion import DatasetDeleted, DatasetVersionDeleted, ModelDeleteRequested, ModelVersionDeleteRequested
 from schemas.learning import EvaluationFailed, ModelEvaluated, ModelTrained, StudyCompleted, StudyFailed, TrainingFailed
 from schemas.requests import AliasMoveRequested, RunCancelRequested, RunRequested
+from services.registry.deleting import delete_model, delete_model_version, forget_dataset, forget_version, why_no_run
 from services.registry.models import move_alias, register
 from services.registry.records import KnownVersion, ModelVersion, Run
 from services.registry.run_log import advance, automatic_run_id, ended, fail, new_run, start
@@ -23,8 +25,14 @@ async def start_runs(event: DatasetVersionReady, deps: Deps) -> None:
         manifest=event.manifest,
     )
     async with deps.unit_of_work(cause=event) as tx:
+        waiting = await _waiting_for(tx, event.dataset_id, event.version)
+        if gone := await why_no_run(tx, event.dataset_id):
+            await tx.records(KnownVersion).save(known.changed(manifest=None, failure=gone))
+            for run in waiting:
+                await fail(tx, deps, run, gone)
+            return
         await tx.records(KnownVersion).save(known)
-        for run in await _waiting_for(tx, event.dataset_id, event.version):
+        for run in waiting:
             await start(tx, deps, run, known)
         if (preset := _preset(event.auto_train)) is not None:
             run_id = automatic_run_id(event.dataset_id, event.version)
@@ -55,10 +63,11 @@ async def request_run(event: RunRequested, deps: Deps) -> None:
             return
         run = new_run(deps, event, event.run_id, event.preset, "request")
         known = await tx.records(KnownVersion).get(f"{event.dataset_id}/{event.version}")
-        if known is None:
+        failure = known.failure if known else await why_no_run(tx, event.dataset_id)
+        if failure is not None:
+            await fail(tx, deps, run, failure)
+        elif known is None:
             await advance(tx, deps, run, "waiting_data")
-        elif known.failure is not None:
-            await fail(tx, deps, run, known.failure)
         else:
             await start(tx, deps, run, known)
 
@@ -142,4 +151,8 @@ HANDLERS: Handlers = {
     EvaluationFailed: fail_run,
     EventDeadLettered: fail_run_of_dead_letter,
     AliasMoveRequested: move_alias_by_hand,
+    ModelDeleteRequested: delete_model,
+    ModelVersionDeleteRequested: delete_model_version,
+    DatasetDeleted: forget_dataset,
+    DatasetVersionDeleted: forget_version,
 }

@@ -20,7 +20,7 @@ async def register(tx: UnitOfWork, deps: Deps, run: Run, event: ModelEvaluated) 
         created_at=deps.clock.now(),
     )
     version = _version(deps, run, event, model.last_version + 1)
-    await tx.records(Model).save(model.changed(last_version=version.version))
+    await tx.records(Model).save(model.changed(last_version=version.version, deleted_at=None))
     await tx.records(ModelVersion).add(version)
     tx.emit(_registered(version))
     await _apply_policy(tx, deps, version, event)

@@ -37,7 +37,7 @@ class Run(StoredRecord):
 
 
 class Model(StoredRecord):
-    """What a data set's runs improve; `last_version` is the newest number given."""
+    """What a data set's runs improve; `last_version` is the newest number given. Marked, not removed, when deleted."""
 
     COLLECTION: ClassVar[str] = "models"
 
@@ -45,6 +45,7 @@ class Model(StoredRecord):
     task: str
     last_version: int = 0
     created_at: datetime
+    deleted_at: datetime | None = None
 
 
 class ModelVersion(StoredRecord):
@@ -97,3 +98,9 @@ class KnownVersion(StoredRecord):
     task: str = ""
     manifest: BlobRef | None = None
     failure: Failure | None = None
+
+
+class DeletedDataset(StoredRecord):
+    """A data set that is gone: nothing starts on it any more, in whatever order events arrive."""
+
+    COLLECTION: ClassVar[str] = "deleted_datasets"

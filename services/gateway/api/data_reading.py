@@ -13,6 +13,7 @@ from services.gateway.api.data_views import (
     coming_version,
     dataset_view,
     import_view,
+    is_deleted,
     rejections_blob,
     version_view,
 )
@@ -57,17 +58,19 @@ async def get_import(deps: GatewayDeps, dataset_id: str, import_id: str) -> Impo
 async def list_versions(deps: GatewayDeps, dataset_id: str) -> list[Version]:
     """Newest first."""
     imports = [coming_version(row) for row in await deps.ingest.find("imports", {"dataset_id": dataset_id})]
-    coming = {view.version: view for view in imports if view is not None}
-    made = {
-        view.version: view
-        for view in map(version_view, await deps.preprocess.find("versions", {"dataset_id": dataset_id}))
-    }
+    owned = await deps.preprocess.find("versions", {"dataset_id": dataset_id})
+    deleted = {row["version"] for row in owned if is_deleted(row)}
+    coming = {view.version: view for view in imports if view is not None and view.version not in deleted}
+    made = {row["version"]: version_view(row) for row in owned if not is_deleted(row)}
     return sorted({**coming, **made}.values(), key=lambda view: view.version, reverse=True)
 
 
 async def get_version(deps: GatewayDeps, dataset_id: str, number: int) -> Version:
     """With its refused files. Raises the 404 problem."""
+    await get_dataset(deps, dataset_id)
     owned = await deps.preprocess.get("versions", f"{dataset_id}/{number}")
+    if owned is not None and is_deleted(owned):
+        raise unknown("version", f"{dataset_id}/{number}", f"/v1/datasets/{dataset_id}/versions")
     if owned is not None:
         blob = rejections_blob(owned) or await _refused_by_ingest(deps, dataset_id, number)
         return await _with_rejections(deps, version_view(owned), blob)

@@ -101,7 +101,9 @@ class VersionList(BaseModel):
 
 
 def dataset_view(request: DatasetRequest | None, owned: Document | None) -> Dataset | None:
-    """The owner's record where there is one, otherwise the request; None when nobody knows the data set."""
+    """The owner's record where there is one, otherwise the request; None when nobody knows it, or it is deleted."""
+    if owned is not None and owned.get("deleted_at") is not None:
+        return None
     if owned is not None:
         last = int(owned.get("next_version", 1)) - 1
         return Dataset.model_validate(
@@ -124,6 +126,11 @@ def version_view(owned: Document) -> Version:
     """A version as preprocess has it."""
     # Its `rejections` is a blob reference; the rows behind it are read for one version only.
     return Version.model_validate({name: value for name, value in owned.items() if name != "rejections"})
+
+
+def is_deleted(version: Document) -> bool:
+    """Whether only the mark of a version is left."""
+    return bool(version["status"] == "deleted")
 
 
 def coming_version(imported: Document) -> Version | None:

@@ -16,6 +16,7 @@ from services.gateway.api import data_reading
 from services.gateway.api.context import Context, IdempotencyKey, Stores, media_type
 from services.gateway.api.data_views import Import, import_view
 from services.gateway.api.datasets import LOCATION, DatasetId
+from services.gateway.api.deletion_rules import refuse_while_deleting
 from services.gateway.api.problems import ApiError, problems
 from services.gateway.deps import GatewayDeps
 from services.gateway.multipart import MultipartBroken, PartBegun, PartData, PartEnded, boundary_of, parts
@@ -135,6 +136,7 @@ async def _store(deps: GatewayDeps, call: _Asked, blob: BlobRef, key: str | None
     dataset_id, name = call.dataset_id, call.file_name
 
     async def write(tx: UnitOfWork) -> Accepted:
+        await refuse_while_deleting(deps, tx.documents, dataset_id)
         asked = ImportRequest(
             id=deps.ids.new("imp"),
             dataset_id=dataset_id,

@@ -14,7 +14,6 @@ from starlette.background import BackgroundTask
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import BlobRef
 from schemas.requests import AliasMoveRequested
-from services.gateway.api import data_reading
 from services.gateway.api.context import Context, IdempotencyKey, Stores
 from services.gateway.api.datasets import LOCATION
 from services.gateway.api.model_views import (
@@ -44,7 +43,7 @@ async def list_models(
 ) -> ModelList:
     """Newest first."""
     rows = await deps.registry.find("models", {} if dataset_id is None else {"dataset_id": dataset_id})
-    views = [await _model_view(deps, row) for row in rows]
+    views = [await _model_view(deps, row) for row in rows if row.get("deleted_at") is None]
     return ModelList(items=sorted(views, key=lambda view: (view.created_at, view.id), reverse=True))
 
 
@@ -66,7 +65,7 @@ async def list_versions(model_id: ModelId, deps: Stores) -> ModelVersionList:
 @router.get("/v1/models/{model_id}/versions/{version}", summary="Show a model's version", responses=problems(404, 422))
 async def get_version(model_id: ModelId, version: Number, deps: Stores) -> ModelVersion:
     """Where it comes from and how good it is."""
-    return await _find_version(deps, model_id, version)
+    return await find_version(deps, model_id, version)
 
 
 @router.get(
@@ -77,7 +76,7 @@ async def get_version(model_id: ModelId, version: Number, deps: Stores) -> Model
 )
 async def get_report(model_id: ModelId, version: Number, deps: Stores) -> Response:
     """JSON whose shape the task type documents: metrics a class, confusion, threshold, bad cases."""
-    found = await _find_version(deps, model_id, version)
+    found = await find_version(deps, model_id, version)
     return Response(await asyncio.to_thread(deps.blobs.get, found.report), media_type="application/json")
 
 
@@ -89,7 +88,7 @@ async def get_report(model_id: ModelId, version: Number, deps: Stores) -> Respon
 )
 async def get_bundle(model_id: ModelId, version: Number, context: Context) -> FileResponse:
     """A zip with the exported models and a manifest of their hashes."""
-    found = await _find_version(context.deps, model_id, version)
+    found = await find_version(context.deps, model_id, version)
     folder = await asyncio.to_thread(_fetch, context.deps, found.bundle, context.settings.scratch_dir)
     return FileResponse(
         folder / "bundle.zip",
@@ -138,7 +137,7 @@ async def move_alias(
     key: IdempotencyKey = None,
 ) -> AliasRequest:
     """Gateways answer from that version within seconds, without a request noticing."""
-    await _find_version(deps, model_id, body.version)
+    await find_version(deps, model_id, body.version)
     asked = AliasRequest(model_id=model_id, alias=alias, **body.model_dump())
 
     async def write(tx: UnitOfWork) -> Accepted:
@@ -154,13 +153,13 @@ async def move_alias(
 async def find_model(deps: GatewayDeps, model_id: str) -> dict[str, Any]:
     """The registry's record. Raises the 404 problem."""
     row = await deps.registry.get("models", model_id)
-    if row is None:
+    if row is None or row.get("deleted_at") is not None:
         detail = f"There is no model {model_id}; one is there once the first run of its data set has succeeded."
         raise ApiError(404, "model_unknown", f"{detail} GET /v1/models lists those that exist.")
     return row
 
 
-async def _find_version(deps: GatewayDeps, model_id: str, version: int) -> ModelVersion:
+async def find_version(deps: GatewayDeps, model_id: str, version: int) -> ModelVersion:
     await find_model(deps, model_id)
     row = await deps.registry.get("model_versions", f"{model_id}/{version}")
     if row is None:
@@ -169,10 +168,10 @@ async def _find_version(deps: GatewayDeps, model_id: str, version: int) -> Model
 
 
 async def _model_view(deps: GatewayDeps, row: dict[str, Any]) -> Model:
-    dataset = await data_reading.find_dataset(deps, row["dataset_id"])
+    dataset = await deps.ingest.get("datasets", row["dataset_id"])  # also where it is deleted: the model keeps its name
     aliases = await deps.registry.find("aliases", {"model_id": row["_id"]})
     named = {alias["alias"]: alias["version"] for alias in aliases}
-    name = dataset.name if dataset else row["dataset_id"]
+    name = dataset["name"] if dataset else row["dataset_id"]
     return Model.model_validate({**row, "id": row["_id"], "name": name, "aliases": named})
 
 

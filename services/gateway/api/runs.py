@@ -15,6 +15,7 @@ from services.gateway.api import data_reading
 from services.gateway.api.context import Context, IdempotencyKey, Stores
 from services.gateway.api.data_views import Version
 from services.gateway.api.datasets import LOCATION
+from services.gateway.api.deletion_rules import refuse_while_deleting
 from services.gateway.api.problems import ApiError, problems, unknown
 from services.gateway.api.run_views import TOO_LATE, Run, RunList, Trace, run_view
 from services.gateway.deps import GatewayDeps
@@ -42,6 +43,7 @@ async def create_run(body: NewRun, deps: Stores, response: Response, key: Idempo
     version = await _usable_version(deps, body.dataset_id, body.version)
 
     async def write(tx: UnitOfWork) -> Accepted:
+        await refuse_while_deleting(deps, tx.documents, body.dataset_id)
         fields = {"dataset_id": body.dataset_id, "version": version, "preset": body.preset}
         created = rfc3339(deps.clock.now())
         request = RunRequest.model_validate({"id": deps.ids.new("run"), **fields, "created_at": created})

@@ -56,7 +56,11 @@ def preprocess_deps(shared: Deps | None = None) -> PreprocessDeps:
     """Dependencies over fakes; two files are decoded at a time."""
     shared = shared or build_deps("preprocess")
     deps: PreprocessDeps = extended(
-        shared, PreprocessDeps, reader=ChunkReader(shared.blobs, threads=2), ingest=FakeDatabase()
+        shared,
+        PreprocessDeps,
+        reader=ChunkReader(shared.blobs, threads=2),
+        ingest=FakeDatabase(),
+        registry=FakeDatabase(),
     )
     return deps
 
