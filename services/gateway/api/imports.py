@@ -28,7 +28,6 @@ router = APIRouter(tags=["imports"])
 
 FIELD = "file"
 MEDIA_TYPE = "application/zip"
-NO_FILES = frozenset({"application/json", "application/x-www-form-urlencoded"})
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -156,8 +155,11 @@ async def _store(deps: GatewayDeps, call: _Asked, blob: BlobRef, key: str | None
 
 
 def _refuse_media_type(kind: str) -> None:
-    """What no archive and no picture is sent as; what it really is, ingest finds out from its content."""
-    is_file = kind.startswith(("application/", "image/")) and kind not in NO_FILES
+    """What no archive and no picture is sent as; what it really is, ingest finds out from its content.
+
+    A form is taken for a file: curl's --data-binary calls everything one unless it is told otherwise.
+    """
+    is_file = kind.startswith(("application/", "image/")) and kind != "application/json"
     if kind and kind != "multipart/form-data" and not is_file:
         detail = f"A body of type {kind!r} holds no archive; send it as application/octet-stream, or as a form."
         raise ApiError(415, "media_type_unsupported", detail)
