@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import uvicorn
 
 from chassis.blobs.s3 import S3BlobStore
+from chassis.blobs.s3_sessions import S3UploadSessions
 from chassis.bus import admin
 from chassis.bus.kafka_consumer import KafkaConsumer
 from chassis.bus.kafka_producer import KafkaProducer
@@ -85,6 +86,17 @@ def connect(settings: ServiceSettings, service: str) -> Deps:
 def blob_store(settings: ServiceSettings) -> S3BlobStore:
     """The object store that the settings name; job processes use it too."""
     return S3BlobStore(
+        settings.s3_endpoint,
+        settings.s3_access_key.get_secret_value(),
+        settings.s3_secret_key.get_secret_value(),
+        settings.s3_bucket,
+        secure=settings.s3_secure,
+    )
+
+
+def upload_sessions(settings: ServiceSettings) -> S3UploadSessions:
+    """Uploads in parts to that object store."""
+    return S3UploadSessions(
         settings.s3_endpoint,
         settings.s3_access_key.get_secret_value(),
         settings.s3_secret_key.get_secret_value(),

@@ -33,6 +33,7 @@ SETTING_NAMES = frozenset(
         "EASYLOOP_S3_SECURE",
         "EASYLOOP_SAMPLE_MAX_BYTES",
         "EASYLOOP_UPLOAD_IDLE_S",
+        "EASYLOOP_UPLOAD_KEEP_S",
         "EASYLOOP_UPLOAD_MAX_BYTES",
         "EASYLOOP_URL",
     }

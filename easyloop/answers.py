@@ -51,6 +51,36 @@ class Import(Answer):
     failure: Failure | None = None
 
 
+class UploadPart(Answer):
+    """A part that arrived; numbers begin at 1."""
+
+    number: int
+    size: int
+
+
+class Upload(Answer):
+    """A file on its way to the platform, in `part_count` parts of `part_size` bytes, the last one shorter."""
+
+    id: str
+    dataset_id: str
+    file_name: str
+    size: int
+    part_size: int
+    part_count: int
+    status: Literal["open", "completed"]
+    import_id: str | None = None
+    parts: list[UploadPart] = []
+
+    def length_of(self, number: int) -> int:
+        """Bytes of that part."""
+        return min(self.part_size, self.size - (number - 1) * self.part_size)
+
+    @property
+    def arrived(self) -> set[int]:
+        """Numbers of the parts that are there."""
+        return {part.number for part in self.parts}
+
+
 class ClassCount(Answer):
     """A class and how many samples carry it."""
 

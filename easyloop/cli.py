@@ -14,6 +14,7 @@ from easyloop import deleting, showing, watching
 from easyloop.answers import Event, FilePrediction, Run
 from easyloop.client import BATCH_FILES, Client
 from easyloop.errors import EasyLoopError
+from easyloop.resuming import Asked, Memory, Sending
 from easyloop.session import session
 
 app = typer.Typer(
@@ -75,8 +76,14 @@ def upload(
             raise EasyLoopError(
                 "file_unreadable", f"{file} is not a file; name a zip with one folder of files a class."
             )
+        asked = Asked(client.url, file, dataset or f"new {name or file.stem}", label)
+        sending = Sending(client, Memory.of_user(), asked)
+        if sending.begun is not None:
+            parts = f"{len(sending.begun.arrived)} of {sending.begun.part_count} parts"
+            showing.say(console, f"going on with the upload that was broken off: {parts} are there")
+            dataset = sending.begun.dataset_id
         target = client.dataset(dataset) if dataset else client.create_dataset(name or file.stem, auto_train=auto_train)
-        imported = watching.upload(client, console, target.id, file, label)
+        imported = watching.upload(console, file, lambda sent: sending.send(target.id, sent))
         showing.say(console, f"data set {target.id}, import {imported.id}")
         if not wait:
             showing.say(console, f"see: easyloop dataset show {target.id}")

@@ -6,7 +6,7 @@ with connect() as loop:
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,12 +31,9 @@ from easyloop.discovery import Platform, find_platform
 from easyloop.errors import EasyLoopError
 from easyloop.sse import data_of
 from easyloop.transport import ATTEMPTS, Transport
+from easyloop.uploading import Sent, Uploads, is_large
 
-READ_BYTES = 1 << 20
 BATCH_FILES = 16
-
-Sent = Callable[[int], None]
-"""Called with the bytes sent so far."""
 
 File = Path | tuple[str, bytes]
 """A file on disk, or a name and its content."""
@@ -52,6 +49,7 @@ class Client:
 
     def __init__(self, platform: Platform, transport: httpx.BaseTransport | None = None) -> None:
         self._http = Transport(platform, transport)
+        self.uploads = Uploads(self._http)
 
     def __enter__(self) -> Self:
         return self
@@ -60,6 +58,11 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def url(self) -> str:
+        """Where the platform answers."""
+        return self._http.url
 
     def close(self) -> None:
         """Idempotent."""
@@ -89,15 +92,13 @@ class Client:
     def upload(
         self, dataset_id: str, archive: Path, sent: Sent = lambda _: None, *, label: str | None = None
     ) -> Import:
-        """Stream a zip, a tar or a single file with its `label` from disk, in constant memory."""
-        size = _size_of(archive)
+        """Send a zip, a tar or a single file with its `label` from disk, in constant memory; a large one in parts.
 
-        def arguments() -> dict[str, Any]:
-            headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
-            params = {"file_name": archive.name, **({"label": label} if label else {})}
-            return {"content": _chunks(archive, sent), "headers": headers, "params": params}
-
-        return Import.model_validate(self._http.post(f"/v1/datasets/{dataset_id}/imports", arguments).json())
+        `uploads` does the same in steps, so that an upload can be gone on with after this process ended.
+        """
+        if not is_large(archive):
+            return self.uploads.send_whole(dataset_id, archive, sent, label)
+        return self.uploads.send_parts(self.uploads.begin(dataset_id, archive, label), archive, sent)
 
     def imported(self, dataset_id: str, import_id: str) -> Import:
         """One import."""
@@ -269,24 +270,6 @@ class Client:
                 if broken >= ATTEMPTS:
                     raise self._http.unreachable(error) from error
                 self._http.pause()
-
-
-def _size_of(archive: Path) -> int:
-    if archive.is_dir():
-        raise EasyLoopError("not_a_file", f"{archive} is a folder; zip it first, with one folder of files a class.")
-    try:
-        return archive.stat().st_size
-    except OSError as error:
-        raise EasyLoopError("file_unreadable", f"{archive} cannot be read: {error.strerror}.") from error
-
-
-def _chunks(archive: Path, sent: Sent) -> Iterator[bytes]:
-    done = 0
-    with archive.open("rb") as content:
-        while chunk := content.read(READ_BYTES):
-            yield chunk
-            done += len(chunk)
-            sent(done)
 
 
 def _named(file: File) -> tuple[str, bytes]:

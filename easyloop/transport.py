@@ -16,6 +16,10 @@ ANSWER_S = 120.0
 STREAM_SILENCE_S = 60.0
 ATTEMPTS = 6
 MOST_PAUSE_S = 3.0
+PAUSE_S = 0.5
+RESTART_ATTEMPTS = 120
+PASSING = frozenset({"platform_down", "client_gone", "body_stalled", "digest_wrong"})
+"""What a body meets on a bad line; sent again it may arrive."""
 
 Arguments = Callable[[], dict[str, Any]]
 """Makes the arguments of a request afresh, so that a streamed body can be sent again."""
@@ -51,6 +55,17 @@ class Transport:
 
         return self.send("POST", path, with_key)
 
+    def patiently(self, method: str, path: str, arguments: Arguments) -> httpx.Response:
+        """For calls that are safe to repeat: goes on for about a minute while the platform is restarted."""
+        for _ in range(RESTART_ATTEMPTS):
+            try:
+                return self.send(method, path, arguments)
+            except EasyLoopError as error:
+                if error.status != 503 and error.code not in PASSING:
+                    raise
+                self.pause()
+        return self.send(method, path, arguments)
+
     def send(self, method: str, path: str, arguments: Arguments) -> httpx.Response:
         """A 503 is tried again a few times: a model is being loaded, a server comes back."""
         for attempt in range(1, ATTEMPTS + 1):
@@ -84,7 +99,7 @@ class Transport:
 
     def pause(self) -> None:
         """Between two looks at something that is being waited for."""
-        self._sleep(0.5)
+        self._sleep(PAUSE_S)
 
     def close(self) -> None:
         """Idempotent."""

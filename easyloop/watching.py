@@ -1,5 +1,6 @@
 """Waiting with something to look at: a bar on a terminal, plain lines elsewhere."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -17,15 +18,15 @@ from rich.progress import (
 from easyloop.answers import Import, Run
 from easyloop.client import Client
 from easyloop.progress import Advance, Line, read
+from easyloop.uploading import Sent
 
 
-def upload(client: Client, console: Console, dataset_id: str, archive: Path, label: str | None = None) -> Import:
-    """Upload with a bar."""
+def upload(console: Console, archive: Path, send: Callable[[Sent], Import]) -> Import:
+    """Send a file with a bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        size = archive.stat().st_size if archive.is_file() else None
-        task = bar.add_task(f"upload {escape(archive.name)}", total=size)
-        return client.upload(dataset_id, archive, lambda done: bar.update(task, completed=done), label=label)
+        task = bar.add_task(f"upload {escape(archive.name)}", total=archive.stat().st_size)
+        return send(lambda done: bar.update(task, completed=done))
 
 
 def follow_run(client: Client, console: Console, run_id: str) -> Run:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from chassis.blobs.fake import FakeBlobStore
+from chassis.blobs.fake_sessions import FakeUploadSessions
 from chassis.deps import Deps
 from chassis.dispatch import Dispatcher
 from chassis.documents.fake import FakeDatabase
@@ -92,7 +93,9 @@ class InlinePlatform:
         more = {"ingest": read["ingest"], "registry": read["registry"], "reader": ChunkReader(self.blobs, threads=2)}
         preprocess = extended(self._deps("preprocess", read["preprocess"]), PreprocessDeps, **more)
         self.registry = self._deps("registry", read["registry"])
-        self.gateway: GatewayDeps = extended(self._deps("gateway", FakeDatabase()), GatewayDeps, read=read)
+        gateway = self._deps("gateway", FakeDatabase())
+        sessions = FakeUploadSessions(self.blobs, gateway.clock)
+        self.gateway: GatewayDeps = extended(gateway, GatewayDeps, read=read, sessions=sessions)
         self._ingest = ingest
         self.owners: Sequence[Deps] = (self.gateway, ingest, preprocess, self.registry)
         self._readers: Sequence[Dispatcher] = (

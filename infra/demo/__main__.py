@@ -53,7 +53,7 @@ def walk(client: Client, console: Console, training: Path, held_out: Path | None
     watch = Stopwatch()
     console.print(f"\n[bold]1 upload[/bold]  {training.name}")
     dataset = client.create_dataset(training.stem, task=TASK, auto_train="fast")
-    imported = watching.upload(client, console, dataset.id, training)
+    imported = watching.upload(console, training, lambda sent: client.upload(dataset.id, training, sent))
     watch.lap("upload")
     version = client.wait_for_version(dataset.id, imported.id)
     watch.lap("unpack, decode, check, split")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chassis.blobs.sessions import UploadSessions
 from chassis.deps import Deps
 from chassis.documents.ports import Documents
 from chassis.wake import Wake
@@ -13,12 +14,15 @@ from services.gateway.broadcast import Broadcast
 class GatewayDeps(Deps):
     """`read` holds the databases of other services by service name; the gateway only ever reads them.
 
+    `sessions` are the uploads in parts.
+
     `archived` tells readers of the archive that it grew, `aliases_wake` the model pool that an alias moved;
     `alias_causes` holds the traceparent of the move by "model/alias", so that the load joins the run's trace;
     `tasks_ahead` names the task types of runs under way, whose inference runtime is loaded before their model comes.
     """
 
     read: Mapping[str, Documents]
+    sessions: UploadSessions
     archived: Broadcast = field(default_factory=Broadcast)
     aliases_wake: Wake = field(default_factory=Wake)
     alias_causes: dict[str, str] = field(default_factory=dict)

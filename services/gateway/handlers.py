@@ -9,6 +9,7 @@ from schemas.run import ModelAliasChanged, RunStarted
 from services.gateway.archive import append
 from services.gateway.deps import GatewayDeps
 from services.gateway.requests import ImportRequest
+from services.gateway.uploads import Upload
 
 
 async def archive(event: Event, deps: GatewayDeps) -> None:
@@ -39,6 +40,8 @@ async def archive_and_forget_dataset(event: DatasetDeleted, deps: GatewayDeps) -
         await append(tx, event)
         for asked in await tx.records(ImportRequest).find({"dataset_id": event.dataset_id}):
             await tx.records(ImportRequest).delete(asked.id)
+        for upload in await tx.records(Upload).find({"dataset_id": event.dataset_id}):
+            await tx.records(Upload).delete(upload.id)
     deps.archived.notify()
 
 

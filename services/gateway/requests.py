@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from chassis.documents.ports import Index
 from chassis.records import StoredRecord
-from schemas.base import AutoTrain, BlobRef, Preset
+from schemas.base import AutoTrain, BlobRef, Failure, Preset
 
 
 class DatasetRequest(StoredRecord):
@@ -19,13 +19,17 @@ class DatasetRequest(StoredRecord):
 
 
 class ImportRequest(StoredRecord):
-    """An archive that was received in full."""
+    """An archive that was received in full. `archive` is None while the parts of an upload are put together.
+
+    `failure` is set when that went wrong, so that nobody else has heard of the import.
+    """
 
     COLLECTION: ClassVar[str] = "import_requests"
 
     dataset_id: str
     file_name: str
-    archive: BlobRef
+    archive: BlobRef | None
+    failure: Failure | None = None
     created_at: str
 
 

@@ -11,6 +11,9 @@ class GatewaySettings(ServiceSettings):
     gateway_port: int = Field(default=8080, ge=0, le=65535, description="port of the HTTP interface")
     admin_key: SecretStr = Field(min_length=16, description="the key that callers of the HTTP interface present")
     upload_max_bytes: int = Field(default=5 * 1024**3, gt=0, description="largest archive taken as an import")
+    upload_keep_s: float = Field(
+        default=7 * 24 * 3600.0, gt=0, description="seconds that an upload in parts may take before it is given up"
+    )
     upload_idle_s: float = Field(
         default=60.0, gt=0, description="seconds without a byte after which a request's body is given up"
     )

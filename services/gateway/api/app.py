@@ -7,7 +7,19 @@ from fastapi_offline import FastAPIOffline
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from opentelemetry.trace import TracerProvider
 
-from services.gateway.api import datasets, deletions, events, faults, health, imports, models, predict, runs
+from services.gateway.api import (
+    datasets,
+    deletions,
+    events,
+    faults,
+    health,
+    imports,
+    models,
+    predict,
+    runs,
+    upload_parts,
+    uploads,
+)
 from services.gateway.api.body_limit import BodyLimit
 from services.gateway.api.body_patience import BodyPatience
 from services.gateway.api.context import ApiContext, require_admin, require_json, require_prepared
@@ -31,7 +43,7 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     app.state.context = context
     guards = [Depends(require_admin), Depends(require_prepared), Depends(require_json)]
     shared = problems(400, 401, 403, 408, 413, 415, 422, 500, 503)
-    for part in (datasets, imports, runs, events, models, predict, deletions):
+    for part in (datasets, imports, uploads, upload_parts, runs, events, models, predict, deletions):
         app.include_router(part.router, dependencies=guards, responses=shared)
     health.install(app)
     faults.install(app)

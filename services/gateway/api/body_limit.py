@@ -10,7 +10,7 @@ from services.gateway.api.problems import BodyTooLarge, body_too_large
 
 LIMIT = 1 << 20
 # These routes stream their bodies and know their own limits.
-STREAMING = re.compile(r"^/v1/(datasets/[^/]+/imports|models/[^/]+/predict)$")
+STREAMING = re.compile(r"^/v1/(datasets/[^/]+/imports|uploads/[^/]+/parts/[^/]+|models/[^/]+/predict)$")
 
 
 class BodyLimit:

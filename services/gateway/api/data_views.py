@@ -114,12 +114,14 @@ def dataset_view(request: DatasetRequest | None, owned: Document | None) -> Data
 
 def import_view(request: ImportRequest | None, owned: Document | None) -> Import | None:
     """As `dataset_view`; hash and size are the gateway's own knowledge."""
-    archive = {"sha256": request.archive.sha256, "size": request.archive.size} if request else {}
+    blob = request.archive if request else None
+    archive = {"sha256": blob.sha256, "size": blob.size} if blob else {}
     if owned is not None:
         return Import.model_validate({**archive, **owned, "id": owned["_id"]})
     if request is None:
         return None
-    return Import.model_validate({**request.model_dump(exclude={"archive"}), **archive, "status": "requested"})
+    status = "requested" if request.failure is None else "rejected"
+    return Import.model_validate({**request.model_dump(exclude={"archive"}), **archive, "status": status})
 
 
 def version_view(owned: Document) -> Version:

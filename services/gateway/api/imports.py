@@ -107,7 +107,8 @@ async def create_import(
     await data_reading.get_dataset(context.deps, dataset_id)
     archive = _Archive(request)
     limit = context.settings.upload_max_bytes
-    _refuse_media_type(media_type(request))
+    if media_type(request) != "multipart/form-data":
+        refuse_no_file(media_type(request))
     _refuse_announced(request, limit)
     try:
         async with received(archive.content(), context.settings.scratch_dir, limit) as upload:
@@ -115,7 +116,7 @@ async def create_import(
             name = (file_name or archive.file_name or "archive.zip")[-1024:]
             blob = await asyncio.to_thread(context.deps.blobs.put_file, DEFAULT_PROJECT, upload.path, MEDIA_TYPE)
     except TooLarge:
-        raise _too_large(limit) from None
+        raise too_large(limit) from None
     except MultipartBroken as error:
         raise ApiError(400, "multipart_invalid", f"The form is not valid: {error}; send it again.") from error
     except ClientDisconnect:
@@ -154,13 +155,13 @@ async def _store(deps: GatewayDeps, call: _Asked, blob: BlobRef, key: str | None
     return await write_once(deps, Call.of(key, "POST", f"/v1/datasets/{dataset_id}/imports", body), write)
 
 
-def _refuse_media_type(kind: str) -> None:
+def refuse_no_file(kind: str) -> None:
     """What no archive and no picture is sent as; what it really is, ingest finds out from its content.
 
     A form is taken for a file: curl's --data-binary calls everything one unless it is told otherwise.
     """
     is_file = kind.startswith(("application/", "image/")) and kind != "application/json"
-    if kind and kind != "multipart/form-data" and not is_file:
+    if kind and not is_file:
         detail = f"A body of type {kind!r} holds no archive; send it as application/octet-stream, or as a form."
         raise ApiError(415, "media_type_unsupported", detail)
 
@@ -169,7 +170,7 @@ def _refuse_announced(request: Request, limit: int) -> None:
     """Refuse by the announced length, before the body is sent for nothing. A form is a little longer than its file."""
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit + 64 * 1024:
-        raise _too_large(limit)
+        raise too_large(limit)
 
 
 def _refuse_empty(archive: _Archive, upload: Received) -> None:
@@ -179,6 +180,7 @@ def _refuse_empty(archive: _Archive, upload: Received) -> None:
         raise ApiError(422, "empty_archive", "The body is empty; send a zip with one folder of images a class.")
 
 
-def _too_large(limit: int) -> ApiError:
+def too_large(limit: int) -> ApiError:
+    """413 for a file of more than `limit` bytes."""
     detail = f"The archive has more than {limit / 1e9:.1f} GB; split it and upload the parts one after the other."
     return ApiError(413, "archive_too_large", detail)

@@ -4,7 +4,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ import httpx
 from pydantic import SecretStr
 
 from chassis.blobs.fake import FakeBlobStore
+from chassis.blobs.fake_sessions import FakeUploadSessions
+from chassis.clock import FakeClock
 from chassis.documents.fake import FakeDatabase
 from chassis.health import Probe
 from learning.errors import SampleRejected
@@ -76,13 +78,16 @@ class Gateway:
     probes: dict[str, Probe] = field(default_factory=dict)
     prepared: bool = True
     settings_changes: dict[str, Any] = field(default_factory=dict)
+    clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
         self.ingest, self.preprocess, self.registry = FakeDatabase(), FakeDatabase(), FakeDatabase()
         self.prepared_tasks: list[str] = []
         read = {"ingest": self.ingest, "preprocess": self.preprocess, "registry": self.registry}
-        self.deps: GatewayDeps = extended(build_deps("gateway"), GatewayDeps, read=read)
-        self.blobs: FakeBlobStore = self.deps.blobs
+        self.blobs = FakeBlobStore()
+        self.sessions = FakeUploadSessions(self.blobs, self.clock)
+        shared = replace(build_deps("gateway", clock=self.clock), blobs=self.blobs)
+        self.deps: GatewayDeps = extended(shared, GatewayDeps, read=read, sessions=self.sessions)
         self.database: FakeDatabase = self.deps.database
         self.settings = a_settings(self.folder, **self.settings_changes)
         self.models = ModelPool(
