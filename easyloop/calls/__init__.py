@@ -1,0 +1,1 @@
+"""The calls of the client, a module a kind of thing."""
