@@ -134,6 +134,15 @@ def read_rejections(content: bytes) -> list[Rejection]:
     return [Rejection(**row) for row in pq.read_table(io.BytesIO(content)).to_pylist()]
 
 
+def named_keys(content: bytes) -> list[str]:
+    """The keys of all blobs that any of these files names; none for refused files."""
+    file = pq.ParquetFile(io.BytesIO(content))
+    if "key" not in file.schema_arrow.names:
+        return []
+    keys: list[str] = file.read(columns=["key"]).column("key").to_pylist()
+    return keys
+
+
 def _parquet(rows: Sequence[dict[str, object]], schema: pa.Schema) -> bytes:
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), buffer, compression="zstd")

@@ -4,10 +4,12 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
-from chassis.blobs.ports import BlobMissing, content_key
+from chassis.blobs.ports import BlobEntry, BlobMissing, content_key
 from chassis.blobs.verify import check, missing
+from chassis.clock import Clock, SystemClock
 from chassis.errors import ServerUnavailable
 from schemas.base import BlobRef
 
@@ -15,9 +17,11 @@ from schemas.base import BlobRef
 class FakeBlobStore:
     """Set `answering` to False and every call raises ServerUnavailable. `objects` maps keys to contents."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         self.answering = True
         self.objects: dict[str, bytes] = {}
+        self._modified: dict[str, datetime] = {}
+        self._clock = clock or SystemClock()
         self._lock = threading.Lock()
 
     def put(self, project_id: str, content: bytes, media_type: str) -> BlobRef:
@@ -48,6 +52,7 @@ class FakeBlobStore:
         self.ping()
         with self._lock:
             self.objects[key] = bytes(content)
+            self._modified[key] = self._clock.now()
 
     def get_named(self, key: str) -> bytes:
         """See BlobStore."""
@@ -63,6 +68,14 @@ class FakeBlobStore:
         with self._lock:
             found = sorted(key for key in self.objects if key.startswith(prefix))
         return iter(found)
+
+    def entries(self, prefix: str) -> Iterator[BlobEntry]:
+        """See BlobStore."""
+        return iter([self.entry(key) for key in self.keys(prefix)])
+
+    def entry(self, key: str) -> BlobEntry:
+        """See BlobStore."""
+        return BlobEntry(key, len(self.get_named(key)), self._modified[key])
 
     def delete(self, key: str) -> None:
         """See BlobStore."""

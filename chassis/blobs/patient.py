@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from chassis.blobs.ports import BlobStore
+from chassis.blobs.ports import BlobEntry, BlobStore
 from chassis.errors import ServerUnavailable
 from schemas.base import BlobRef
 
@@ -49,6 +49,14 @@ class PatientBlobStore:
     def keys(self, prefix: str) -> Iterator[str]:
         """See BlobStore. The list is complete before the first key comes."""
         return iter(self._call(lambda: list(self._store.keys(prefix))))
+
+    def entries(self, prefix: str) -> Iterator[BlobEntry]:
+        """See BlobStore. The list is complete before the first entry comes."""
+        return iter(self._call(lambda: list(self._store.entries(prefix))))
+
+    def entry(self, key: str) -> BlobEntry:
+        """See BlobStore."""
+        return self._call(lambda: self._store.entry(key))
 
     def delete(self, key: str) -> None:
         """See BlobStore."""

@@ -1,6 +1,8 @@
 """The object store as the services see it. Blocking and safe to share between threads: call it off the event loop."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +15,15 @@ class BlobMissing(Exception):
 
 class BlobDamaged(Exception):
     """What lies there is not what the reference says (size or hash)."""
+
+
+@dataclass(frozen=True)
+class BlobEntry:
+    """An object as the store lists it: `size` in bytes; `modified_at` is its last writing, content changed or not."""
+
+    key: str
+    size: int
+    modified_at: datetime
 
 
 def content_key(project_id: str, sha256: str) -> str:
@@ -43,6 +54,12 @@ class BlobStore(Protocol):
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Every key that begins so."""
+
+    def entries(self, prefix: str) -> Iterator[BlobEntry]:
+        """As `keys`, with what is known of each."""
+
+    def entry(self, key: str) -> BlobEntry:
+        """What is known of one object now. Raises BlobMissing."""
 
     def delete(self, key: str) -> None:
         """Idempotent."""

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from minio.error import S3Error
 
-from chassis.blobs.ports import content_key
+from chassis.blobs.ports import BlobEntry, content_key
 from chassis.blobs.s3_connection import CHUNK_BYTES, connect, opened, translated
 from chassis.blobs.verify import check
 from chassis.errors import ServerUnavailable
@@ -85,9 +85,19 @@ class S3BlobStore:
 
     def keys(self, prefix: str) -> Iterator[str]:
         """See BlobStore."""
+        return (entry.key for entry in self.entries(prefix))
+
+    def entries(self, prefix: str) -> Iterator[BlobEntry]:
+        """See BlobStore."""
         with translated(prefix):
             for entry in self._client.list_objects(bucket_name=self._bucket, prefix=prefix, recursive=True):
-                yield entry.object_name
+                yield BlobEntry(entry.object_name, entry.size, entry.last_modified)
+
+    def entry(self, key: str) -> BlobEntry:
+        """See BlobStore."""
+        with translated(key):
+            found = self._client.stat_object(bucket_name=self._bucket, object_name=key)
+        return BlobEntry(key, found.size, found.last_modified)
 
     def delete(self, key: str) -> None:
         """See BlobStore."""

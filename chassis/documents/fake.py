@@ -154,6 +154,11 @@ class FakeDatabase(_View):
             else:
                 self._content[collection][document_id] = stored
 
+    async def collections(self) -> list[str]:
+        """See Database."""
+        await self._begin()
+        return sorted(name for name, rows in self._content.items() if rows)
+
     async def ensure_indexes(self, indexes: Sequence[Index]) -> None:
         """See Database."""
         await self._begin()

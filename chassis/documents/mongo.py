@@ -118,6 +118,10 @@ class MongoDatabase(_Operations):
                     with suppress(PyMongoError):  # what went wrong is on its way up; the server aborts by itself
                         await session.abort_transaction()
 
+    async def collections(self) -> list[str]:
+        """See Database. Servers count some that are empty too."""
+        return sorted(await self._call(self._database.list_collection_names))
+
     async def ensure_indexes(self, indexes: Sequence[Index]) -> None:
         """See Database."""
         for index in indexes:

@@ -67,6 +67,9 @@ class Database(Documents, Protocol):
         commit. Look with `get` first where being there is no error.
         """
 
+    async def collections(self) -> list[str]:
+        """The names of those that hold something, and perhaps of empty ones; sorted."""
+
     async def ensure_indexes(self, indexes: Sequence[Index]) -> None:
         """Idempotent."""
 

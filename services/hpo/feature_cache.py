@@ -48,11 +48,12 @@ class FeatureKey:
 
 
 class FeatureCache:
-    """The features of one project."""
+    """The features of one data set; its id is in the keys of the pointers, so that they go when it is deleted."""
 
-    def __init__(self, blobs: BlobStore, project_id: str, plugin: TaskPlugin, folder: Path) -> None:
+    def __init__(self, blobs: BlobStore, project_id: str, dataset_id: str, plugin: TaskPlugin, folder: Path) -> None:
         self._blobs = blobs
         self._project_id = project_id
+        self._dataset_id = dataset_id
         self._plugin = plugin
         self._folder = folder
 
@@ -80,4 +81,4 @@ class FeatureCache:
         return ref
 
     def _pointer(self, digest: str) -> str:
-        return f"projects/{self._project_id}/features/{digest}.json"
+        return f"projects/{self._project_id}/features/{self._dataset_id}/{digest}.json"

@@ -105,7 +105,7 @@ class StudyJob:
     ) -> Found:
         backbone = self.ensure_backbone()
         key = FeatureKey(plan.recipe, backbone.files, order.dataset_id, order.manifest.sha256)
-        cache = FeatureCache(self.blobs, order.project_id, plugin, folder)
+        cache = FeatureCache(self.blobs, order.project_id, order.dataset_id, plugin, folder)
         if (exact := cache.find(key.exact)) is not None:
             timing.ends("features")
             context.progress("features", 1.0, "features_found")

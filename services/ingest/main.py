@@ -1,13 +1,17 @@
-"""Starts ingest: `python -m services.ingest.main`; with `job` behind it, the process of one import."""
+"""Starts ingest: `python -m services.ingest.main`; with `job` behind it, the process of one job."""
 
 import sys
+from datetime import timedelta
+from typing import Any
 
-from chassis.composition import Assembly, blob_store, connect, databases
+from chassis.clock import SystemClock
+from chassis.composition import Assembly, blob_store, connect, databases, upload_sessions
 from chassis.documents.ports import Index
 from chassis.failpoints import Failpoints
 from chassis.job_process import JobContext, run_job
 from chassis.runtime import run
 from chassis.settings import load_settings
+from services.ingest.collection import COLLECT, JOB_KIND, CollectionLoop
 from services.ingest.deps import IngestDeps
 from services.ingest.handlers import HANDLERS, IMPORT, JOB_KINDS
 from services.ingest.import_job import ArchiveImport
@@ -15,6 +19,7 @@ from services.ingest.records import Chunk, Import
 from services.ingest.settings import IngestSettings
 
 NAME = "ingest"
+MODULE = "services.ingest.main"
 INDEXES = (
     Index(Import.COLLECTION, ("dataset_id",)),
     Index(Import.COLLECTION, ("ended_at",)),
@@ -28,21 +33,37 @@ async def serve(settings: IngestSettings) -> None:
     shared = connect(settings, NAME)
     deps = IngestDeps(**vars(shared), preprocess=others["preprocess"], registry=others["registry"])
     assembly = Assembly(settings, deps, HANDLERS)
-    loops = {"consumer": assembly.consumer(), "jobs": assembly.worker(deps, JOB_KINDS, "services.ingest.main", {})}
+    loops = {
+        "consumer": assembly.consumer(),
+        "jobs": assembly.worker(deps, JOB_KINDS, MODULE, {}),
+        # A worker of its own: no import waits for the collection of blobs.
+        "collections": assembly.worker(deps, [JOB_KIND], MODULE, {}),
+        "collection-times": CollectionLoop(deps, timedelta(seconds=settings.blob_collection_interval_s)).turn,
+    }
     service = assembly.service(loops, INDEXES)
     service.closers = [*service.closers, others["registry"].close]
     await service.run()
 
 
 def work(settings: IngestSettings) -> None:
-    """Do the one import that standard input names."""
+    """Do the one job that standard input names."""
     failpoints = Failpoints.parse(settings.failpoints, settings.data_dir)
     archive = ArchiveImport(blob_store(settings), settings.limits, settings.scratch_dir, failpoints)
 
     def read_archive(context: JobContext) -> dict[str, object]:
         return archive.run(context.args, context.say)
 
-    run_job(NAME, settings, {IMPORT: read_archive})
+    run_job(NAME, settings, {IMPORT: read_archive, COLLECT: lambda context: collect(settings, context)})
+
+
+def collect(settings: IngestSettings, context: JobContext) -> dict[str, Any]:
+    """Collect blobs. Its libraries are imported here: an import needs none of them."""
+    from services.ingest.collecting import BlobCollector, run_collection
+    from services.ingest.reading_references import SERVICES
+
+    grace = timedelta(seconds=settings.blob_grace_s)
+    collector = BlobCollector(blob_store(settings), upload_sessions(settings), SystemClock(), grace)
+    return run_collection(context.args, collector, lambda: databases(settings, *SERVICES))
 
 
 def main() -> None:

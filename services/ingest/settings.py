@@ -1,4 +1,4 @@
-"""Settings of ingest: how large an archive may be."""
+"""Settings of ingest: how large an archive may be, and when blobs are collected."""
 
 from pydantic import Field
 
@@ -9,7 +9,7 @@ _DEFAULT = ArchiveLimits()
 
 
 class IngestSettings(ServiceSettings):
-    """The limits on archives; each is judged before anything is unpacked."""
+    """The limits on archives are judged before anything is unpacked."""
 
     archive_max_entries: int = Field(default=_DEFAULT.entries, gt=0, description="most entries of an archive")
     archive_max_bytes: int = Field(
@@ -17,6 +17,13 @@ class IngestSettings(ServiceSettings):
     )
     archive_max_ratio: int = Field(default=_DEFAULT.ratio, gt=0, description="most times an entry over 1 MB may grow")
     sample_max_bytes: int = Field(default=_DEFAULT.sample_bytes, gt=0, description="most bytes of one sample")
+
+    blob_grace_s: float = Field(
+        default=24 * 3600.0, ge=0, description="seconds after its last writing before a blob can be collected"
+    )
+    blob_collection_interval_s: float = Field(
+        default=3600.0, gt=0, description="seconds between two collections of blobs that nothing needs"
+    )
 
     @property
     def limits(self) -> ArchiveLimits:

@@ -1,7 +1,9 @@
 """What every blob store must do, the fake one and the real one alike."""
 
 import hashlib
+import time
 import uuid
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,22 @@ def test_keys_are_those_with_the_prefix(blobs: BlobStore) -> None:
 
     assert sorted(blobs.keys("thumb/64/")) == ["thumb/64/a", "thumb/64/b c ü"]
     assert list(blobs.keys("nothing")) == []
+
+
+def test_an_entry_says_size_and_when_it_was_last_written_content_changed_or_not(blobs: BlobStore) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=2)  # servers cut times to seconds
+    ref = blobs.put(PROJECT, b"an apple", "text/plain")
+    first = blobs.entry(ref.key)
+    assert (first.key, first.size) == (ref.key, 8)
+    assert before <= first.modified_at <= datetime.now(UTC) + timedelta(seconds=2)
+    assert list(blobs.entries("projects/")) == [first]
+    deadline = time.monotonic() + 10
+    while blobs.entry(ref.key).modified_at == first.modified_at:
+        assert time.monotonic() < deadline, "writing the same content again does not refresh its time"
+        blobs.put(PROJECT, b"an apple", "text/plain")
+    blobs.delete(ref.key)
+    with pytest.raises(BlobMissing):
+        blobs.entry(ref.key)
 
 
 def test_ping_answers(blobs: BlobStore) -> None:

@@ -275,3 +275,11 @@ async def test_a_plain_write_that_meets_a_transaction_is_not_lost(database: Data
 
 async def test_ping_answers(database: Database) -> None:
     await database.ping()
+
+
+async def test_collections_are_those_that_hold_something(database: Database) -> None:
+    await database.insert("rows", {"_id": "a"})
+    async with database.transaction() as tx:
+        await tx.insert("others", {"_id": "a"})
+
+    assert await database.collections() == ["others", "rows"]

@@ -108,8 +108,8 @@ class Pipeline:
 
 
 @contextmanager
-def started(servers: LocalServers, folder: Path, failpoints: str = "") -> Iterator[Pipeline]:
-    """Both services running; stopped at the end. Topics and bucket must be there."""
+def started(servers: LocalServers, folder: Path, failpoints: str = "", **settings: str) -> Iterator[Pipeline]:
+    """Both services running, with these settings besides; stopped at the end. Topics and bucket must be there."""
     environment = {
         "EASYLOOP_KAFKA_BOOTSTRAP_SERVERS": servers.kafka,
         "EASYLOOP_MONGO_URI": servers.mongo_uri,
@@ -119,6 +119,7 @@ def started(servers: LocalServers, folder: Path, failpoints: str = "") -> Iterat
         "EASYLOOP_S3_BUCKET": BUCKET,
         "EASYLOOP_DATA_DIR": str(folder),
         "EASYLOOP_FAILPOINTS": failpoints,
+        **settings,
     }
     names = ("ingest", "preprocess")
     processes = tuple(Process(f"services.{name}.main", environment, folder / f"{name}.log") for name in names)
