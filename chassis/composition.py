@@ -9,9 +9,7 @@ import uvicorn
 
 from chassis.blobs.s3 import S3BlobStore
 from chassis.blobs.s3_sessions import S3UploadSessions
-from chassis.bus import admin
-from chassis.bus.kafka_consumer import KafkaConsumer
-from chassis.bus.kafka_producer import KafkaProducer
+from chassis.bus.clients import BusClients
 from chassis.clock import SystemClock
 from chassis.consuming import ConsumerLoop
 from chassis.deps import Deps, Handlers
@@ -25,6 +23,7 @@ from chassis.health import Probe, health_server
 from chassis.ids import UlidIds
 from chassis.jobs import D, Job, JobKind, JobQueue
 from chassis.leases import LeaderLease
+from chassis.lost_rows import LostRows
 from chassis.relay import OutboxRelay
 from chassis.runtime import Closer, Service, Turn
 from chassis.settings import ServiceSettings
@@ -42,6 +41,7 @@ PAUSE_S = 1.0
 INDEXES = (
     Index(OUTBOX, ("status",)),
     Index(OUTBOX, ("key", "status")),
+    Index(OUTBOX, ("topic", "partition", "offset")),
     Index(FailedEvent.COLLECTION, ("status",)),
     Index(FailedEvent.COLLECTION, ("key", "status")),
     Index(Job.COLLECTION, ("status", "kind")),
@@ -112,11 +112,13 @@ class Assembly:
     settings: ServiceSettings
     deps: Deps
     handlers: Handlers
+    bus: BusClients = field(init=False)
     dispatcher: Dispatcher = field(init=False)
     _closers: list[Closer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         start_tracing(self.deps.service, otlp_endpoint=self.settings.otlp_endpoint, trace_dir=self.settings.trace_dir)
+        self.bus = BusClients(self.settings.kafka_bootstrap_servers, self.settings.bus_kind, self.deps.topics)
         self.dispatcher = Dispatcher(self.handlers, self.deps, Failures(self.deps, RetryPolicy()))
 
     def topics(self) -> list[str]:
@@ -125,14 +127,9 @@ class Assembly:
         return [topic.name for topic in self.deps.topics.read_by(self.deps.service) if handled & set(topic.events)]
 
     def consumer(self) -> Turn:
-        """The loop that consumes those topics as a member of the service's group."""
+        """The loop that consumes those topics in the name of the service's group."""
         service = self.deps.service
-        consumer = KafkaConsumer(
-            self.settings.kafka_bootstrap_servers,
-            service,
-            self.topics(),
-            client_id=f"{service}-{self.settings.instance}",
-        )
+        consumer = self.bus.consumer(service, self.topics(), f"{service}-{self.settings.instance}")
         self._closers.append(consumer.close)
         return ConsumerLoop(consumer, self.dispatcher).turn
 
@@ -164,20 +161,19 @@ class Assembly:
     def probes(self) -> dict[str, Probe]:
         """Whether each server the service stands on answers."""
 
-        async def bus() -> None:
-            await admin.ping(self.settings.kafka_bootstrap_servers)
-
         async def blobs() -> None:
             await asyncio.to_thread(self.deps.blobs.ping)
 
-        return {"kafka": bus, "mongo": self.deps.database.ping, "s3": blobs}
+        return {"kafka": self.bus.ping, "mongo": self.deps.database.ping, "s3": blobs}
 
     def _relay(self) -> Turn:
         deps, settings = self.deps, self.settings
-        producer = KafkaProducer(settings.kafka_bootstrap_servers, f"{deps.service}-{settings.instance}")
+        producer = self.bus.producer(f"{deps.service}-{settings.instance}")
+        written = [topic.name for topic in deps.topics.written_by(deps.service)]
+        lost = LostRows(deps.database, producer, self.bus, deps.clock, written)
         lease = LeaderLease(deps.database, "outbox-relay", settings.instance, deps.clock)
         self._closers += [producer.close, lease.release]
-        return OutboxRelay(deps.service, deps.database, producer, lease, deps.clock, deps.relay_wake).turn
+        return OutboxRelay(deps.service, deps.database, producer, lease, deps.clock, deps.relay_wake, lost).turn
 
     async def _retry_turn(self) -> None:
         await self.dispatcher.retry_due()

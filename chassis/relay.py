@@ -10,6 +10,7 @@ from chassis.clock import Clock
 from chassis.documents.ports import Database, Document
 from chassis.errors import ServerUnavailable
 from chassis.leases import LeaderLease
+from chassis.lost_rows import PENDING, SENT, LostRows
 from chassis.metrics import OUTBOX_SENT
 from chassis.telemetry import current_traceparent, send_span
 from chassis.unit_of_work import OUTBOX
@@ -20,8 +21,6 @@ log = logging.getLogger(__name__)
 
 BATCH = 500
 IDLE_S = 2.0
-PENDING = "pending"
-SENT = "sent"
 
 
 @dataclass
@@ -34,16 +33,21 @@ class OutboxRelay:
     lease: LeaderLease
     clock: Clock
     wake: Wake
+    lost: LostRows
 
     async def turn(self) -> None:
         """One look at the outbox; waits for a nudge when there was nothing to send."""
         try:
-            sent = await self.send_pending() if await self.lease.hold() else 0
+            sent = await self._send_as_leader() if await self.lease.hold() else 0
         except ServerUnavailable as error:
             log.warning("outbox: %s; rows stay pending and are sent when it answers again", error)
             sent = 0
         if not sent:
             await self.wake.wait(IDLE_S)
+
+    async def _send_as_leader(self) -> int:
+        await self.lost.rearm()
+        return await self.send_pending()
 
     async def send_pending(self) -> int:
         """Send what is pending; how many rows. Raises ServerUnavailable: unmarked rows are sent again later."""
@@ -85,6 +89,7 @@ class OutboxRelay:
             "status": SENT,
             "partition": position.partition,
             "offset": position.offset,
-            "sent_at": self.clock.now(),
+            # Of the first sending: a row must not outlive the marks in the inboxes of those who handled it.
+            "sent_at": row.get("sent_at") or self.clock.now(),
         }
         await self.database.update(OUTBOX, row["_id"], changes)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from chassis.bus.ports import BusKind
 from chassis.setting_names import SETTING_NAMES
 
 PREFIX = "EASYLOOP_"
@@ -25,6 +26,7 @@ class ServiceSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     kafka_bootstrap_servers: str = Field(description="host:port of the brokers, separated by commas")
+    bus_kind: BusKind = Field(default="kafka", description="what the brokers are: kafka, or tansu on one machine")
     mongo_uri: SecretStr = Field(description="MongoDB connection string, credentials included")
     s3_endpoint: str = Field(description="host:port of the S3 server")
     s3_access_key: SecretStr = Field(description="S3 access key")

@@ -45,6 +45,10 @@ class TopicCatalog:
         """The topics whose consumers include the service."""
         return tuple(topic for topic in self.topics if service in topic.consumers)
 
+    def written_by(self, service: str) -> tuple[Topic, ...]:
+        """The topics of which the service is the writer."""
+        return tuple(topic for topic in self.topics if topic.writer == service)
+
     @cached_property
     def _by_event_and_writer(self) -> dict[tuple[str, str], str]:
         return {(event, topic.writer): topic.name for topic in self.topics for event in topic.events}

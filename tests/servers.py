@@ -12,15 +12,15 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from infra.local.bus import choose_bus
+from infra.local.bus import find_kafka
+from infra.local.bus_runtime import BUS, BusRuntime
 from infra.local.credentials import make_credentials
-from infra.local.kafka import KafkaRuntime
 from infra.local.layout import REPOSITORY, Layout
 from infra.local.log_tail import log_tail
 from infra.local.ports import choose_ports, save_ports
@@ -52,12 +52,12 @@ class LocalServers:
 @pytest.fixture(scope="session")
 def local_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServers]:
     """Running Kafka, MongoDB protocol server and S3 server on free ports; stopped at the end of the session."""
-    with run_servers(tmp_path_factory.mktemp("servers"), choose_bus()) as servers:
+    with run_servers(tmp_path_factory.mktemp("servers"), find_kafka()) as servers:
         yield servers
 
 
 @contextmanager
-def run_servers(folder: Path, bus: KafkaRuntime) -> Iterator[LocalServers]:
+def run_servers(folder: Path, bus: BusRuntime) -> Iterator[LocalServers]:
     """Start the three servers side by side in `folder`, wait until each works, stop them at the end."""
     ports = choose_ports(dict.fromkeys(USUAL_PORTS, 0), {}, WITH_GRPC)
     servers = Servers.below(folder, ports, make_credentials())
@@ -66,7 +66,7 @@ def run_servers(folder: Path, bus: KafkaRuntime) -> Iterator[LocalServers]:
         threads = running.enter_context(ThreadPoolExecutor())
         waits = []
         for program in servers.prepare(bus):
-            if program.name == "kafka":
+            if program.name == BUS:
                 servers.format_bus(bus)
             process = running.enter_context(run_program(program))
             waits.append(threads.submit(_wait, program, process, checks[program.name]))
@@ -120,11 +120,11 @@ def _wait(program: Program, process: subprocess.Popen[bytes], check: Check) -> N
 class LocalStack:
     """The whole platform, started by `python -m infra.local` in a data folder and on ports of its own.
 
-    `failpoints` is handed to the services as EASYLOOP_FAILPOINTS.
+    `settings` are environment variables of the start, which the services inherit.
     """
 
     folder: Path
-    failpoints: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -134,8 +134,7 @@ class LocalStack:
     @property
     def env(self) -> dict[str, str]:
         """The environment of commands that work on this stack."""
-        mine = {"EASYLOOP_DATA_DIR": str(self.folder)}
-        return {**os.environ, **mine, **({"EASYLOOP_FAILPOINTS": self.failpoints} if self.failpoints else {})}
+        return {**os.environ, **self.settings, "EASYLOOP_DATA_DIR": str(self.folder)}
 
     @property
     def addresses(self) -> Mapping[str, Any]:
@@ -218,9 +217,9 @@ class LocalStack:
 
 
 @contextmanager
-def stack_in(folder: Path, failpoints: str = "") -> Iterator[LocalStack]:
+def stack_in(folder: Path, **settings: str) -> Iterator[LocalStack]:
     """A stack that is not started yet, and is destroyed at the end whatever happened."""
-    stack = LocalStack(folder, failpoints)
+    stack = LocalStack(folder, settings)
     try:
         yield stack
     finally:

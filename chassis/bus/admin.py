@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import kafka
+from kafka.admin import OffsetSpec
 from kafka.errors import TopicAlreadyExistsError, for_code
 
 from chassis.bus.kafka_connection import check_reachable, connection_settings, translated
+from chassis.bus.ports import Place
 from chassis.topics import Topic, TopicCatalog
 
 log = logging.getLogger(__name__)
@@ -38,6 +40,22 @@ async def create_topics(bootstrap: str, catalog: TopicCatalog, *, replication_fa
         return sorted(missing)
 
     return await _ask(bootstrap, create)
+
+
+async def end_offsets(bootstrap: str, topics: Collection[str]) -> dict[Place, int]:
+    """The offset that comes next in each partition of the topics that are there. Raises ServerUnavailable."""
+
+    def ends(admin: Any) -> dict[Place, int]:
+        there = set(admin.list_topics()) & set(topics)
+        places = {
+            kafka.TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
+            for topic in (admin.describe_topics(sorted(there)) if there else ())
+            for partition in topic["partitions"]
+        }
+        found = admin.list_partition_offsets(places) if places else {}
+        return {(place.topic, place.partition): answer.offset for place, answer in found.items()}
+
+    return await _ask(bootstrap, ends)
 
 
 async def cluster_id(bootstrap: str) -> str:

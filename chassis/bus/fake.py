@@ -4,14 +4,12 @@ import asyncio
 import logging
 import zlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from chassis.bus.ports import Message, Position, Record
+from chassis.bus.ports import Message, Place, Position, Record
 from chassis.errors import ServerUnavailable
 
 log = logging.getLogger(__name__)
-
-_Place = tuple[str, int]
 
 
 class FakeBus:
@@ -19,9 +17,10 @@ class FakeBus:
 
     def __init__(self, partitions: int = 4) -> None:
         self.answering = True
+        self.cluster_id = "fake-1"
         self.partitions = partitions
         self.topics: dict[str, list[list[Record]]] = defaultdict(lambda: [[] for _ in range(partitions)])
-        self.committed: dict[str, dict[_Place, int]] = defaultdict(dict)
+        self.committed: dict[str, dict[Place, int]] = defaultdict(dict)
         """Of each group the next offset to read, by topic and partition."""
         self._members: dict[str, list[FakeConsumer]] = defaultdict(list)
         self._news = asyncio.Event()
@@ -39,6 +38,13 @@ class FakeBus:
         log_.append(Record(message.topic, partition, len(log_), message.key, message.value, message.headers))
         self._news.set()
         return Position(partition, len(log_) - 1)
+
+    def lose_everything(self) -> None:
+        """Begin afresh: no records, no offsets, another identity; readers hear of it at their next poll."""
+        self.cluster_id = f"fake-{int(self.cluster_id.removeprefix('fake-')) + 1}"
+        self.topics.clear()
+        self.committed.clear()
+        self._news.set()
 
     def records(self, topic: str) -> list[Record]:
         """All records of a topic, partition by partition."""
@@ -90,17 +96,31 @@ class FakeProducer:
             self.sent.append(message)
         return positions
 
+    async def cluster_id(self) -> str:
+        """See Producer."""
+        self._bus.ping()
+        return self._bus.cluster_id
+
     async def close(self) -> None:
         """See Producer."""
 
 
-class _Reader:
-    """Reads partitions from `self._next`, which maps each to the offset that comes next."""
+class FakeConsumer:
+    """A member of a group on a FakeBus; it joins at once, and every change of membership shares out anew."""
 
-    def __init__(self, bus: FakeBus, max_records: int) -> None:
+    def __init__(self, bus: FakeBus, group: str, topics: Sequence[str], max_records: int = 200) -> None:
+        self.topics = tuple(topics)
         self._bus = bus
+        self._cluster = bus.cluster_id
+        self._group = group
         self._max_records = max_records
-        self._next: dict[_Place, int] = {}
+        self._next: dict[Place, int] = {}
+        bus.join(group, self)
+
+    def assign(self, places: Collection[Place]) -> None:
+        """Called by the bus: read these partitions, each from the group's offset; what was in hand may come again."""
+        committed = self._bus.committed[self._group]
+        self._next = {place: committed.get(place, 0) for place in sorted(places)}
 
     async def poll(self, timeout_s: float) -> list[Record]:
         """See Consumer."""
@@ -114,31 +134,6 @@ class _Reader:
         except TimeoutError:
             return []
         return records
-
-    def _take(self) -> list[Record]:
-        self._bus.ping()
-        taken: list[Record] = []
-        for (topic, partition), offset in self._next.items():
-            room = self._max_records - len(taken)
-            found = self._bus.topics[topic][partition][offset : offset + room]
-            self._next[topic, partition] = offset + len(found)
-            taken += found
-        return taken
-
-
-class FakeConsumer(_Reader):
-    """A member of a group on a FakeBus; it joins at once, and every change of membership shares out anew."""
-
-    def __init__(self, bus: FakeBus, group: str, topics: Sequence[str], max_records: int = 200) -> None:
-        super().__init__(bus, max_records)
-        self.topics = tuple(topics)
-        self._group = group
-        bus.join(group, self)
-
-    def assign(self, places: set[_Place]) -> None:
-        """Called by the bus: read these partitions, each from the group's offset; what was in hand may come again."""
-        committed = self._bus.committed[self._group]
-        self._next = {place: committed.get(place, 0) for place in sorted(places)}
 
     async def commit(self, handled: Sequence[Record]) -> None:
         """See Consumer."""
@@ -157,21 +152,39 @@ class FakeConsumer(_Reader):
         self._next = {}
         self._bus.leave(self._group, self)
 
+    def _take(self) -> list[Record]:
+        self._bus.ping()
+        self._refuse_another_cluster()
+        taken: list[Record] = []
+        for (topic, partition), offset in self._next.items():
+            room = self._max_records - len(taken)
+            found = self._bus.topics[topic][partition][offset : offset + room]
+            self._next[topic, partition] = offset + len(found)
+            taken += found
+        return taken
 
-class FakeTail(_Reader):
-    """A reader of all partitions, without a group, of what comes after it was made."""
+    def _refuse_another_cluster(self) -> None:
+        if self._cluster != self._bus.cluster_id:
+            self._cluster = self._bus.cluster_id
+            self.assign(self._next)
+            raise ServerUnavailable("bus_unavailable", "the fake bus began afresh, empty")
 
-    def __init__(self, bus: FakeBus, topics: Sequence[str], max_records: int = 200) -> None:
-        super().__init__(bus, max_records)
-        self._next = {
-            (topic, partition): len(bus.topics[topic][partition])
+
+class FakeBrokers:
+    """Answers for a FakeBus."""
+
+    def __init__(self, bus: FakeBus) -> None:
+        self._bus = bus
+
+    async def make_topics(self) -> None:
+        """See Brokers: a FakeBus makes topics by itself."""
+        self._bus.ping()
+
+    async def ends(self, topics: Collection[str]) -> Mapping[Place, int]:
+        """See Brokers."""
+        self._bus.ping()
+        return {
+            (topic, partition): len(records)
             for topic in topics
-            for partition in range(bus.partitions)
+            for partition, records in enumerate(self._bus.topics[topic])
         }
-
-    async def commit(self, handled: Sequence[Record]) -> None:
-        """A tail has no group, so there is nothing to commit."""
-
-    async def close(self) -> None:
-        """See Consumer."""
-        self._next = {}

@@ -1,4 +1,4 @@
-"""Consumers over kafka-python: a member of a group, and a tail without one."""
+"""Consumers over kafka-python: a member of a group, and a reader of everything for brokers whose groups fail."""
 
 import asyncio
 import logging
@@ -12,7 +12,6 @@ from kafka.errors import (
     CommitFailedError,
     FencedInstanceIdError,
     IllegalGenerationError,
-    IllegalStateError,
     KafkaError,
     RebalanceInProgressError,
     UnknownMemberIdError,
@@ -57,6 +56,7 @@ class _Reader:
         self._thread = ClientThread(f"consumer-{client_id}")
         self._polling: asyncio.Future[list[Record]] | None = None
         self._client: Any = None
+        self._cluster: str | None = None
         self._heard = 0.0
 
     async def poll(self, timeout_s: float) -> list[Record]:
@@ -82,6 +82,7 @@ class _Reader:
                     self._client = self._connect()
                     self._heard = time.monotonic()
                 polled = self._client.poll(timeout_ms=int(timeout_s * 1_000))
+                self._refuse_another_cluster()
         except Exception:
             self._discard()
             raise
@@ -96,6 +97,14 @@ class _Reader:
             received = 1
         if received:
             self._heard = time.monotonic()
+
+    def _refuse_another_cluster(self) -> None:
+        # Offsets mean nothing on a cluster that began afresh. The client asks whom it talks to after each lost
+        # connection, and offers no other way to the answer.
+        cluster, before = self._client._cluster.cluster_id, self._cluster
+        self._cluster = cluster
+        if before not in (None, cluster):
+            raise unavailable("it began afresh, empty")
 
     def _discard(self) -> None:
         client, self._client = self._client, None
@@ -148,29 +157,17 @@ class KafkaConsumer(_Reader):
         return {place: kafka.OffsetAndMetadata(offset, "", -1) for place, offset in nexts.items()}
 
 
-class KafkaTail(_Reader):
-    """Reads all partitions of some topics from their present end, without a group: for those who only want waking.
+class WholeTopicsConsumer(KafkaConsumer):
+    """Reads all partitions itself and uses the group for its offsets alone, for brokers whose groups may wedge.
 
-    What is sent while it is disconnected or before its first poll is not seen. The topics must exist.
+    Several readers of one group each get everything.
     """
-
-    def __init__(
-        self, bootstrap: str, topics: Sequence[str], *, client_id: str, max_records: int = MAX_RECORDS
-    ) -> None:
-        super().__init__(bootstrap, client_id, topics, max_records)
-        self._settings |= {"group_id": None, "auto_offset_reset": "latest"}
-
-    async def commit(self, handled: Sequence[Record]) -> None:
-        """A tail has no group, so there is nothing to commit."""
 
     def _connect(self) -> Any:
         client = kafka.KafkaConsumer(**self._settings)
         try:
             client.assign([place for topic in self.topics for place in _places(client, topic)])
-            client.seek_to_end()
-            for place in client.assignment():
-                client.position(place, timeout_ms=REQUEST_MS)  # settle the end now, not at the first fetch
-        except (KafkaError, IllegalStateError):
+        except KafkaError:
             client.close(autocommit=False, timeout_ms=0)
             raise
         return client

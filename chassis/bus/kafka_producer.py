@@ -1,5 +1,7 @@
 """The producer of a service over kafka-python."""
 
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -49,20 +51,38 @@ class KafkaProducer:
         """See Producer. Answers within about 25 s."""
         return await self._thread.start(lambda: self._send_all(messages))
 
+    async def cluster_id(self) -> str:
+        """See Producer. Asks the brokers."""
+        return await self._thread.start(self._cluster_id)
+
     async def close(self) -> None:
         """See Producer."""
         await self._thread.stop(self._discard)
 
-    def _send_all(self, messages: Sequence[Message]) -> list[Position]:
+    def _connected(self) -> Any:
         with translated():
             if self._client is None:
                 check_reachable(self._bootstrap)
                 self._client = kafka.KafkaProducer(**self._settings)
+        return self._client
+
+    def _cluster_id(self) -> str:
+        # The client's metadata are the only way to learn whom this very client talks to, and whom it will send to.
+        metadata, answered = self._connected()._metadata, threading.Event()
+        update = metadata.request_update().add_both(lambda _: answered.set())
+        if not answered.wait(METADATA_MS / 1_000) or update.failed():
+            self._discard()
+            raise unavailable(update.exception or "no metadata in time")
+        return str(metadata.cluster_id)
+
+    def _send_all(self, messages: Sequence[Message]) -> list[Position]:
+        self._connected()
         futures, refused = self._hand_over(messages)
         positions = []
+        deadline = time.monotonic() + (DELIVERY_MS + REQUEST_MS) / 1_000
         for future in futures:  # all of them, so that none is still under way when a failure is reported
             try:
-                sent = future.get(timeout=(DELIVERY_MS + REQUEST_MS) / 1_000)
+                sent = future.get(timeout=max(0.0, deadline - time.monotonic()))
                 positions.append(Position(sent.partition, sent.offset))
             except KafkaError as error:
                 refused = refused or error

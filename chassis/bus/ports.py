@@ -1,8 +1,11 @@
 """The bus as the services see it: records in, messages out, offsets."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
+
+BusKind = Literal["kafka", "tansu"]
+"""Tansu speaks Kafka's protocol with some faults, which chassis.bus.clients works round."""
 
 Headers = tuple[tuple[str, bytes], ...]
 
@@ -43,12 +46,18 @@ class Producer(Protocol):
     async def send_all(self, messages: Sequence[Message]) -> list[Position]:
         """Send in order, which each partition keeps; returns once all replicas have acknowledged all messages."""
 
+    async def cluster_id(self) -> str:
+        """The identity of the cluster it sends to; another one than before: what was on the bus is gone."""
+
     async def close(self) -> None:
         """Idempotent."""
 
 
 class Consumer(Protocol):
-    """A member of a consumer group, starting at the earliest record where the group has no offset."""
+    """A reader in the name of a consumer group, starting at the earliest record where the group has no offset.
+
+    Once the bus was emptied it raises ServerUnavailable and then starts at the earliest record again.
+    """
 
     async def poll(self, timeout_s: float) -> list[Record]:
         """The next records, in order within a partition; empty after `timeout_s`. Raises ServerUnavailable."""
@@ -61,3 +70,17 @@ class Consumer(Protocol):
 
     async def close(self) -> None:
         """Leave the group at once. Idempotent."""
+
+
+Place = tuple[str, int]
+"""A topic and one of its partitions."""
+
+
+class Brokers(Protocol):
+    """What is asked of the bus itself. Raises ServerUnavailable."""
+
+    async def make_topics(self) -> None:
+        """Make those topics of the catalog that are not there."""
+
+    async def ends(self, topics: Collection[str]) -> Mapping[Place, int]:
+        """The offset that comes next in each partition; nothing where the brokers cannot be believed."""

@@ -6,8 +6,11 @@ import subprocess
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
+from chassis.bus.ports import BusKind
 from infra.local.atomic_file import write_atomically
+from infra.local.bus_runtime import BUS, BusPlace
 from infra.local.errors import StackError
 from infra.local.java import Java
 from infra.local.log_tail import log_tail
@@ -23,30 +26,13 @@ FORMAT_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class KafkaPlace:
-    """Where a broker keeps its log and which ports it takes."""
-
-    folder: Path
-    port: int
-    controller_port: int
-
-    @property
-    def log_folder(self) -> Path:
-        """The folder that the broker formats and writes."""
-        return self.folder / "log"
-
-    @property
-    def properties_file(self) -> Path:
-        """The settings, written anew at each start."""
-        return self.folder / "server.properties"
-
-
-@dataclass(frozen=True)
 class KafkaRuntime:
     """What runs a broker: Java, the jars, and the archive of parsed classes that halves the start (or None).
 
     The JVM takes an archive only for the very class path, in order, that it was made with.
     """
+
+    kind: ClassVar[BusKind] = "kafka"
 
     java: Java
     jars: tuple[Path, ...]
@@ -64,8 +50,42 @@ class KafkaRuntime:
         options = (*JVM_OPTIONS, *archive, *jvm_options, f"-Dlog4j2.configurationFile={LOG_SETTINGS}")
         return (self.java.executable, *options, "-cp", self.class_path, main_class, *arguments)
 
+    def prepare(self, place: BusPlace) -> Program:
+        """See BusRuntime."""
+        write_atomically(properties_file(place), server_properties(place))
+        command = self.command("kafka.Kafka", str(properties_file(place)))
+        return Program(name=BUS, command=command, directory=place.folder, port=place.port)
 
-def server_properties(place: KafkaPlace) -> str:
+    def format(self, place: BusPlace) -> None:
+        """See BusRuntime; takes 1 to 2 s."""
+        if (log_folder(place) / "meta.properties").exists():
+            return
+        arguments = ("format", "--standalone", "-t", _cluster_id(), "-c", str(properties_file(place)))
+        log = place.folder / "format.log"
+        with log.open("w", encoding="utf-8") as output:
+            answer = subprocess.run(
+                self.command("kafka.tools.StorageTool", *arguments),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=FORMAT_SECONDS,
+                check=False,
+            )
+        if answer.returncode:
+            reason = f"Kafka's log folder {log_folder(place)} could not be formatted"
+            raise StackError(BUS, reason, "see the lines below", log_tail(log))
+
+
+def log_folder(place: BusPlace) -> Path:
+    """The folder that the broker formats and writes."""
+    return place.folder / "log"
+
+
+def properties_file(place: BusPlace) -> Path:
+    """The settings, written anew at each start."""
+    return place.folder / "server.properties"
+
+
+def server_properties(place: BusPlace) -> str:
     """The broker's settings. Topics are never made by accident; internal topics fit one node."""
     broker, controller = f"{LOOPBACK}:{place.port}", f"{LOOPBACK}:{place.controller_port}"
     settings = {
@@ -77,7 +97,7 @@ def server_properties(place: KafkaPlace) -> str:
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "log.dirs": str(place.log_folder),
+        "log.dirs": str(log_folder(place)),
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "0",
         "offsets.topic.replication.factor": "1",
@@ -94,37 +114,6 @@ def server_properties(place: KafkaPlace) -> str:
         "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
-
-
-def prepare_kafka(place: KafkaPlace, runtime: KafkaRuntime) -> Program:
-    """Write the settings and describe the process, which needs `format_kafka` before it starts."""
-    write_atomically(place.properties_file, server_properties(place))
-    return Program(
-        name="kafka",
-        command=runtime.command("kafka.Kafka", str(place.properties_file)),
-        directory=place.folder,
-        port=place.port,
-    )
-
-
-def format_kafka(place: KafkaPlace, runtime: KafkaRuntime) -> None:
-    """Format the log folder when it is new (1 to 2 s); data that is there is never touched."""
-    if (place.log_folder / "meta.properties").exists():
-        return
-    arguments = ("format", "--standalone", "-t", _cluster_id(), "-c", str(place.properties_file))
-    log = place.folder / "format.log"
-    with log.open("w", encoding="utf-8") as output:
-        answer = subprocess.run(
-            runtime.command("kafka.tools.StorageTool", *arguments),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            timeout=FORMAT_SECONDS,
-            check=False,
-        )
-    if answer.returncode:
-        raise StackError(
-            "kafka", f"its log folder {place.log_folder} could not be formatted", "see the lines below", log_tail(log)
-        )
 
 
 def _cluster_id() -> str:

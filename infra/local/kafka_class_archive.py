@@ -8,7 +8,8 @@ from pathlib import Path
 
 import platformdirs
 
-from infra.local.kafka import KafkaPlace, KafkaRuntime, format_kafka, prepare_kafka
+from infra.local.bus_runtime import BusPlace
+from infra.local.kafka import KafkaRuntime
 from infra.local.ports import LOOPBACK, choose_ports
 from infra.local.readiness import NotReadyError, check_kafka, wait_until_ready
 
@@ -42,9 +43,9 @@ def with_class_archive(runtime: KafkaRuntime) -> KafkaRuntime:
 def _record_classes(runtime: KafkaRuntime, scratch: Path) -> Path | None:
     """Run a broker for one record; at its end the JVM writes down the classes that it loaded."""
     ports = choose_ports({"broker": 0, "controller": 0}, {}, frozenset())
-    place = KafkaPlace(scratch, ports["broker"], ports["controller"])
-    properties = prepare_kafka(place, runtime).command[-1]
-    format_kafka(place, runtime)
+    place = BusPlace(scratch, ports["broker"], ports["controller"])
+    properties = runtime.prepare(place).command[-1]
+    runtime.format(place)
     archive = scratch / "classes.jsa"
     command = runtime.command("kafka.Kafka", properties, jvm_options=(f"-XX:ArchiveClassesAtExit={archive}",))
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+from chassis.bus.ports import BusKind
 from infra.local.layout import REPOSITORY, Layout
 from infra.local.ports import LOOPBACK
 from infra.local.program import Program
@@ -23,9 +24,11 @@ SERVICE_PORTS: Mapping[str, int] = {
 BUCKET = "easyloop"
 
 
-def service_programs(layout: Layout, servers: Servers, ray: RayPlace, ports: Mapping[str, int]) -> list[Program]:
+def service_programs(
+    layout: Layout, servers: Servers, bus_kind: BusKind, ray: RayPlace, ports: Mapping[str, int]
+) -> list[Program]:
     """One program a service; the gateway alone gets the admin key, hpo alone the way to Ray."""
-    common = _common_environment(layout, servers)
+    common = _common_environment(layout, servers, bus_kind)
     return [
         Program(
             name=name,
@@ -43,9 +46,10 @@ def ready_url(port: int) -> str:
     return f"http://{LOOPBACK}:{port}/health/ready"
 
 
-def _common_environment(layout: Layout, servers: Servers) -> dict[str, str]:
+def _common_environment(layout: Layout, servers: Servers, bus_kind: BusKind) -> dict[str, str]:
     return {
         "EASYLOOP_KAFKA_BOOTSTRAP_SERVERS": servers.kafka_address,
+        "EASYLOOP_BUS_KIND": bus_kind,
         "EASYLOOP_MONGO_URI": servers.documents.uri,
         "EASYLOOP_S3_ENDPOINT": servers.s3_address,
         "EASYLOOP_S3_ACCESS_KEY": servers.credentials.s3_access_key,

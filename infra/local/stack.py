@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from infra.local.atomic_file import PRIVATE, write_atomically
+from infra.local.bus_runtime import BUS, BusRuntime
 from infra.local.credentials import ensure_credentials
 from infra.local.errors import StackError
-from infra.local.kafka import KafkaRuntime
 from infra.local.layout import Layout
 from infra.local.ports import LOOPBACK, choose_ports, load_ports, save_ports
 from infra.local.program import Program
@@ -24,7 +24,7 @@ from infra.local.supervisor_config import render
 RAY_PORTS: Mapping[str, int] = {"ray": 6379, "ray_node": 6380}
 GATEWAY_PORT_VARIABLE = "EASYLOOP_GATEWAY_PORT"
 ALL_PORTS: Mapping[str, int] = {**USUAL_PORTS, **RAY_PORTS, **SERVICE_PORTS}
-SERVER_NAMES = ("s3", "mongo", "kafka")
+SERVER_NAMES = ("s3", "mongo", BUS)
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Stack:
         """The address of the API and of the console."""
         return f"http://{LOOPBACK}:{self.ports['gateway']}"
 
-    def write_settings(self, bus: KafkaRuntime) -> list[Program]:
+    def write_settings(self, bus: BusRuntime) -> list[Program]:
         """Write the settings files of all programs and of supervisord, and return the programs."""
         programs = [
             *self.servers.prepare(bus),
             prepare_ray(self.ray),
-            *service_programs(self.layout, self.servers, self.ray, self.ports),
+            *service_programs(self.layout, self.servers, bus.kind, self.ray, self.ports),
         ]
         write_atomically(self.layout.supervisor_config, render(self.layout, programs), PRIVATE)
         return programs

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 from chassis.blobs.s3 import S3BlobStore
 from chassis.bus.admin import create_topics
 from chassis.topics import load_topics
 from infra.local.backbone import building_backbone
 from infra.local.bus import choose_bus
+from infra.local.bus_runtime import BUS, BusRuntime
 from infra.local.errors import StackError
 from infra.local.layout import Layout
 from infra.local.log_tail import log_tail
@@ -67,6 +69,7 @@ class Start:
     """One start of one stack. `report` takes lines for the person who waits."""
 
     stack: Stack
+    bus: Callable[[], BusRuntime]
     supervisor: Supervisor
     report: Report
     _abandoned: threading.Event = field(default_factory=threading.Event)
@@ -89,8 +92,8 @@ class Start:
         with self._side_by_side() as follow:
             follow("s3", self._make_bucket)
             follow("mongo")
-            self.stack.servers.format_bus(choose_bus())
-            follow("kafka", self._make_topics)
+            self.stack.servers.format_bus(self.bus())
+            follow(BUS, self._make_topics)
 
     def services(self) -> None:
         """Start Ray and the seven services and wait until each is ready."""
@@ -159,16 +162,15 @@ def _start_of(layout: Layout, report: Report) -> Iterator[Start]:
     """A start with supervisord running; the only one for this data folder at a time."""
     layout.make_folders()
     with _lock(layout):
-        supervisor = Supervisor(layout)
+        supervisor, bus = Supervisor(layout), cache(lambda: choose_bus(report))
         if supervisor.alive():
             stack = plan_stack(layout, {**ALL_PORTS, **load_ports(layout.ports_file)})
         else:
             end_strays(layout, report)
-            bus = choose_bus()
             stack = plan_stack(layout, fresh_ports(layout))
-            stack.write_settings(bus)
+            stack.write_settings(bus())
             supervisor.launch()
-        yield Start(stack, supervisor, report)
+        yield Start(stack, bus, supervisor, report)
 
 
 @contextmanager

@@ -35,7 +35,9 @@ async def serve(settings: PreprocessSettings) -> None:
         concurrency=settings.chunks_at_once,
     )
     streams = Streams(place, assembly.dispatcher.deliver)
-    service = assembly.service({"streams": streams.turn, "sweep": lambda: sweep_turn(deps)}, INDEXES)
+    # Faust shares a group's partitions among its members, which not every broker can do.
+    consumer = streams.turn if assembly.bus.has_groups else assembly.consumer()
+    service = assembly.service({"streams": consumer, "sweep": lambda: sweep_turn(deps)}, INDEXES)
     service.closers = [streams.close, *service.closers, others["ingest"].close]
     await service.run()
 

@@ -2,19 +2,18 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 import pytest
 
-from chassis.bus.admin import create_topics
-from chassis.bus.fake import FakeBus, FakeConsumer, FakeProducer, FakeTail
-from chassis.bus.kafka_consumer import KafkaConsumer, KafkaTail
-from chassis.bus.kafka_producer import KafkaProducer
-from chassis.bus.ports import Consumer, Message, Producer, Record
+from chassis.bus.clients import BusClients
+from chassis.bus.fake import FakeBrokers, FakeBus, FakeConsumer, FakeProducer
+from chassis.bus.ports import Brokers, BusKind, Consumer, Message, Producer, Record
 from chassis.topics import Topic, TopicCatalog
-from tests.servers import LocalServers
+from infra.local.tansu import find_tansu
+from tests.integration.broker import Broker
 
 PATIENCE_S = 30
 
@@ -26,29 +25,55 @@ class Bus:
     topic: str
     producer: Callable[[], Producer]
     consumer: Callable[[str], Consumer]
-    tail: Callable[[], Consumer]
+    brokers: Brokers
 
 
-@pytest.fixture(params=["fake", "kafka"])
-async def bus(request: pytest.FixtureRequest) -> Bus:
-    """A bus with an empty topic."""
+@pytest.fixture(scope="session")
+def tansu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running Tansu."""
+    broker = Broker.made(tmp_path_factory.mktemp("tansu"), find_tansu())
+    with broker.running():
+        yield broker
+
+
+def real(kind: BusKind, address: str) -> Bus:
+    """A bus with a topic that is not there yet."""
     topic = f"contract.{uuid.uuid4().hex}"
-    if request.param == "fake":
-        fake = FakeBus(partitions=4)
-        return Bus(
-            topic,
-            lambda: FakeProducer(fake),
-            lambda group: FakeConsumer(fake, group, [topic]),
-            lambda: FakeTail(fake, [topic]),
-        )
-    servers: LocalServers = request.getfixturevalue("local_servers")
-    await create_topics(servers.kafka, TopicCatalog((Topic(topic, "contract", "id", 4, 1, (), ()),)))
+    clients = BusClients(address, kind, TopicCatalog((Topic(topic, "contract", "id", 4, 1, (), ()),)))
     return Bus(
         topic,
-        lambda: KafkaProducer(servers.kafka, "contract"),
-        lambda group: KafkaConsumer(servers.kafka, f"{topic}.{group}", [topic], client_id="contract"),
-        lambda: KafkaTail(servers.kafka, [topic], client_id="contract"),
+        lambda: clients.producer("contract"),
+        lambda group: clients.consumer(f"{topic}.{group}", [topic], "contract"),
+        clients,
     )
+
+
+@pytest.fixture(params=["fake", "kafka", "tansu"])
+async def bus(request: pytest.FixtureRequest) -> Bus:
+    """A bus with an empty topic."""
+    match request.param:
+        case "kafka":
+            bus = real("kafka", request.getfixturevalue("local_servers").kafka)
+        case "tansu":
+            bus = real("tansu", request.getfixturevalue("tansu").address)
+        case _:
+            fake, topic = FakeBus(partitions=4), "contract"
+            bus = Bus(
+                topic,
+                lambda: FakeProducer(fake),
+                lambda group: FakeConsumer(fake, group, [topic]),
+                FakeBrokers(fake),
+            )
+    await bus.brokers.make_topics()
+    return bus
+
+
+@pytest.fixture
+def grouped(bus: Bus, request: pytest.FixtureRequest) -> Bus:
+    """Members of a group on Tansu get everything each, see WholeTopicsConsumer."""
+    if request.node.callspec.params["bus"] == "tansu":
+        pytest.skip("Tansu's groups are not used")
+    return bus
 
 
 @pytest.fixture
@@ -176,12 +201,12 @@ async def test_every_group_gets_everything(bus: Bus, producer: Producer, closing
         assert sorted(values(await read(closing(bus.consumer(group)), 10))) == list(range(10))
 
 
-async def test_members_of_a_group_share_the_partitions(bus: Bus, producer: Producer, closing: Closing) -> None:
-    members = [closing(bus.consumer("g")) for _ in range(2)]
+async def test_members_of_a_group_share_the_partitions(grouped: Bus, producer: Producer, closing: Closing) -> None:
+    members = [closing(grouped.consumer("g")) for _ in range(2)]
     got: list[list[Record]] = [[], []]
 
     async def both_get_some() -> bool:
-        await producer.send_all(messages(bus.topic, range(50)))
+        await producer.send_all(messages(grouped.topic, range(50)))
         polled = await asyncio.gather(*(member.poll(0.5) for member in members))
         for records, new in zip(got, polled, strict=True):
             records += new
@@ -191,12 +216,12 @@ async def test_members_of_a_group_share_the_partitions(bus: Bus, producer: Produ
 
 
 async def test_a_commit_for_a_partition_that_went_elsewhere_is_harmless(
-    bus: Bus, producer: Producer, closing: Closing
+    grouped: Bus, producer: Producer, closing: Closing
 ) -> None:
-    await producer.send_all(messages(bus.topic, range(50)))
-    first = closing(bus.consumer("g"))
+    await producer.send_all(messages(grouped.topic, range(50)))
+    first = closing(grouped.consumer("g"))
     records = await read(first, 50)
-    second = closing(bus.consumer("g"))
+    second = closing(grouped.consumer("g"))
 
     async def shared() -> bool:
         polled = await asyncio.gather(first.poll(0.5), second.poll(0.5))
@@ -217,19 +242,25 @@ async def test_a_poll_that_is_cancelled_loses_nothing(bus: Bus, producer: Produc
     assert sorted(values(await read(consumer, 10))) == list(range(10))
 
 
-async def test_a_tail_sees_what_comes_after_its_first_poll(bus: Bus, producer: Producer, closing: Closing) -> None:
-    await producer.send_all(messages(bus.topic, range(10)))
-    tail = closing(bus.tail())
-    assert await tail.poll(0.1) == []
-    await producer.send_all(messages(bus.topic, range(10, 30)))
+async def test_ends_come_after_the_last_record_where_they_are_known(bus: Bus, producer: Producer) -> None:
+    positions = await producer.send_all(messages(bus.topic, range(20)))
 
-    records = await read(tail, 20)
-    await tail.commit(records)
+    ends = await bus.brokers.ends([bus.topic, "not.there"])
 
-    assert sorted(values(records)) == list(range(10, 30))
+    last = {position.partition: position.offset for position in positions}
+    known = {place: end for place, end in ends.items() if end}
+    assert known in ({}, {(bus.topic, partition): offset + 1 for partition, offset in last.items()})
+
+
+async def test_the_cluster_has_one_identity(bus: Bus, producer: Producer) -> None:
+    identity = await producer.cluster_id()
+    await producer.send_all(messages(bus.topic, range(3)))
+
+    assert identity
+    assert await producer.cluster_id() == await bus.producer().cluster_id() == identity
 
 
 async def test_closing_twice_is_harmless(bus: Bus) -> None:
-    for client in (bus.producer(), bus.consumer("g"), bus.tail()):
+    for client in (bus.producer(), bus.consumer("g")):
         await client.close()
         await client.close()

@@ -6,7 +6,7 @@ import pytest
 
 from easyloop.client import Client
 from tests.e2e.conftest import Archives, client_of
-from tests.e2e.walk import served_version, start_automatic_run
+from tests.e2e.walk import runs_of_its_model, served_version, start_automatic_run, until_the_study_has_started
 from tests.servers import LocalStack, stack_in
 
 FAILPOINT = "trainer.after_checkpoint"
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 @pytest.fixture(scope="module")
 def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
     """A platform whose trainer kills itself after its first checkpoint, once."""
-    with stack_in(tmp_path_factory.mktemp("fragile"), f"{FAILPOINT}=kill_once") as stack:
+    with stack_in(tmp_path_factory.mktemp("fragile"), EASYLOOP_FAILPOINTS=f"{FAILPOINT}=kill_once") as stack:
         stack.up()
         yield stack
 
@@ -36,24 +36,12 @@ def test_a_trainer_killed_after_its_checkpoint_goes_on_from_it(
     assert served_version(client, run) == 1
     assert (fragile.layout.root / "failpoints" / FAILPOINT).exists()
     assert fragile.supervisor.processes()["trainer"].pid != before
-    assert [version.run_id for version in client.model_versions(_model_of(client, run.id))] == [run.id]
+    assert runs_of_its_model(client, run.id) == [run.id]
 
 
 def test_a_broker_killed_during_the_study_costs_no_run(fragile: LocalStack, client: Client, archives: Archives) -> None:
     run = start_automatic_run(client, archives.training, "killed broker")
-    _until_the_study_has_started(client, run.id)
-    fragile.kill("kafka")
+    until_the_study_has_started(client, run.id)
+    fragile.kill("bus")
     assert served_version(client, run) == 1
-    assert [version.run_id for version in client.model_versions(_model_of(client, run.id))] == [run.id]
-
-
-def _until_the_study_has_started(client: Client, run_id: str) -> None:
-    for event in client.run_events(run_id):
-        if event.type == "easyloop.study.started.v1":
-            return
-
-
-def _model_of(client: Client, run_id: str) -> str:
-    model_id = client.run(run_id).model_id
-    assert model_id is not None
-    return model_id
+    assert runs_of_its_model(client, run.id) == [run.id]

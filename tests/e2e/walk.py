@@ -26,6 +26,20 @@ def served_version(client: Client, run: Run) -> int:
     return ended.model_version
 
 
+def until_the_study_has_started(client: Client, run_id: str) -> None:
+    """Returns at that event."""
+    for event in client.run_events(run_id):
+        if event.type == "easyloop.study.started.v1":
+            return
+
+
+def runs_of_its_model(client: Client, run_id: str) -> list[str]:
+    """The run of each version of the model that the run made or added to."""
+    model_id = client.run(run_id).model_id
+    assert model_id is not None
+    return [version.run_id for version in client.model_versions(model_id)]
+
+
 def accuracy(client: Client, model_id: str, archive: Path) -> float:
     """Of the published version on the photographs of a folder-per-class zip."""
     questions = list(_questions(archive))

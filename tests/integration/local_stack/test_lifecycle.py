@@ -19,7 +19,7 @@ from infra.local.services import BUCKET
 from tests.servers import LocalStack, stack_in
 
 TOPIC = "registry.events"
-SERVERS = ("kafka", "mongo", "s3")
+SERVERS = ("bus", "mongo", "s3")
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_port_that_a_stranger_took_meanwhile_is_replaced(stack: LocalStack) ->
     write_everywhere(stack)
     before = load_ports(stack.layout.ports_file)
     stack.destroy()
-    taken = ("kafka", "kafka_controller", "mongo", "s3", "s3_master", "s3_volume", "s3_filer")
+    taken = ("bus", "bus_controller", "mongo", "s3", "s3_master", "s3_volume", "s3_filer")
     strangers = [socket.create_server(("127.0.0.1", before[name])) for name in taken]
     try:
         stack.up("--servers-only")

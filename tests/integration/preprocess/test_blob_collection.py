@@ -10,7 +10,7 @@ from chassis.blobs.s3_sessions import S3UploadSessions
 from chassis.bus.admin import create_topics
 from chassis.documents.ports import Document
 from chassis.topics import load_topics
-from infra.local.bus import choose_bus
+from infra.local.bus import find_kafka
 from tests.integration.preprocess.pipeline import BUCKET, PATIENCE_S, Pipeline, bucket, started
 from tests.integration.preprocess.test_pipeline import an_archive
 from tests.servers import LocalServers, run_servers
@@ -25,7 +25,7 @@ def servers(tmp_path: Path) -> Iterator[LocalServers]:
     """Servers of its own: beside the documents of other tests, which lie in other buckets, nothing is collected."""
     folder = tmp_path / "servers"
     folder.mkdir()
-    with run_servers(folder, choose_bus()) as servers:
+    with run_servers(folder, find_kafka()) as servers:
         yield servers
 
 

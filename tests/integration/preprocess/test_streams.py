@@ -14,6 +14,7 @@ from chassis.bus.kafka_producer import KafkaProducer
 from chassis.bus.ports import Message, Record
 from chassis.errors import ServerUnavailable
 from chassis.topics import Topic, TopicCatalog
+from infra.local.bus import find_kafka
 from services.preprocess.streams_runner import StreamPlace, Streams, StreamsFailed
 from tests.integration.broker import Broker
 from tests.servers import LocalServers
@@ -154,7 +155,7 @@ async def test_an_error_nobody_expected_ends_the_streams(place: StreamPlace) -> 
 
 
 async def test_they_go_on_after_the_broker_was_killed_and_started_again(tmp_path: Path) -> None:
-    broker = Broker.made(tmp_path / "kafka")
+    broker = Broker.made(tmp_path / "kafka", find_kafka())
     seen, place = Seen(), a_place(broker.address, tmp_path)
     with broker.running():
         await send(place, range(5))

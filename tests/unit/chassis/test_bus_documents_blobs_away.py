@@ -8,7 +8,7 @@ import pytest
 from chassis.blobs.fake import FakeBlobStore
 from chassis.blobs.s3 import S3BlobStore
 from chassis.bus.admin import create_topics, ping
-from chassis.bus.kafka_consumer import KafkaConsumer, KafkaTail
+from chassis.bus.kafka_consumer import KafkaConsumer, WholeTopicsConsumer
 from chassis.bus.kafka_producer import KafkaProducer
 from chassis.bus.ports import Message
 from chassis.documents.mongo import MongoDatabase, connect
@@ -28,7 +28,8 @@ async def test_the_bus(nowhere: str) -> None:
     producer = KafkaProducer(nowhere, "away")
     with pytest.raises(ServerUnavailable, match=nowhere):
         await producer.send_all([Message("t", b"k", b"v", ())])
-    for reader in (KafkaConsumer(nowhere, "g", ["t"], client_id="away"), KafkaTail(nowhere, ["t"], client_id="away")):
+    for kind in (KafkaConsumer, WholeTopicsConsumer):
+        reader = kind(nowhere, "g", ["t"], client_id="away")
         with pytest.raises(ServerUnavailable, match=nowhere):
             await reader.poll(1)
         await reader.close()

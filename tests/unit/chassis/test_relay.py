@@ -1,46 +1,38 @@
 """The relay sends every row at least once, and per key in the order of the revisions."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import pytest
 
 from chassis.bus.cloudevents import decode
-from chassis.bus.ports import Message, Position, Record
+from chassis.bus.fake import FakeBrokers, FakeBus, FakeProducer
+from chassis.bus.ports import Message, Record
 from chassis.clock import FakeClock
 from chassis.deps import Deps
-from chassis.errors import ServerUnavailable
 from chassis.leases import LeaderLease
+from chassis.lost_rows import LOOK_S, LostRows
 from chassis.relay import OutboxRelay
-from schemas.base import Event
+from chassis.unit_of_work import OUTBOX
 from schemas.dataset import ImportAccepted
 from tests.builders import build_deps
 
 
-class RecordingProducer:
-    """Keeps what was sent; refuses while `away`."""
-
-    def __init__(self) -> None:
-        self.sent: list[Message] = []
-        self.away = False
-
-    async def send_all(self, messages: Sequence[Message]) -> list[Position]:
-        if self.away:
-            raise ServerUnavailable("bus_unavailable", "away")
-        self.sent += messages
-        return [Position(0, len(self.sent)) for _ in messages]
-
-    async def close(self) -> None:
-        self.away = True
-
-    def events(self) -> list[Event]:
-        return [decode(Record(m.topic, 0, i, m.key, m.value, m.headers)) for i, m in enumerate(self.sent)]
+class Sending(NamedTuple):
+    relay: OutboxRelay
+    producer: FakeProducer
 
 
-def relay_of(
-    deps: Deps, producer: RecordingProducer, owner: str = "one", clock: FakeClock | None = None
-) -> OutboxRelay:
-    lease = LeaderLease(deps.database, "outbox-relay", owner, clock or FakeClock())
-    return OutboxRelay("ingest", deps.database, producer, lease, deps.clock, deps.relay_wake)
+def relay_of(deps: Deps, bus: FakeBus, owner: str = "one", clock: FakeClock | None = None) -> Sending:
+    clock = clock or FakeClock()
+    producer, lease = FakeProducer(bus), LeaderLease(deps.database, "outbox-relay", owner, clock)
+    lost = LostRows(deps.database, producer, FakeBrokers(bus), clock, ["ingest.events"])
+    return Sending(OutboxRelay("ingest", deps.database, producer, lease, deps.clock, deps.relay_wake, lost), producer)
+
+
+def revisions(messages: Sequence[Message], key: str = "ds_1") -> list[int]:
+    events = [decode(Record(m.topic, 0, i, m.key, m.value, m.headers)) for i, m in enumerate(messages)]
+    return [event.meta.rev for event in events if event.key == key]
 
 
 async def emit(deps: Deps, count: int, dataset_id: str = "ds_1") -> None:
@@ -50,56 +42,103 @@ async def emit(deps: Deps, count: int, dataset_id: str = "ds_1") -> None:
 
 
 async def test_rows_are_sent_once_in_the_order_of_their_revisions() -> None:
-    deps, producer = build_deps("ingest"), RecordingProducer()
+    deps, bus = build_deps("ingest"), FakeBus()
     await emit(deps, 12)
-    await relay_of(deps, producer).turn()
-    assert [event.meta.rev for event in producer.events()] == list(range(1, 13))
-    assert await relay_of(deps, producer).send_pending() == 0
+    relay, producer = relay_of(deps, bus)
+    await relay.turn()
+    assert revisions(producer.sent) == list(range(1, 13))
+    assert await relay_of(deps, bus).relay.send_pending() == 0
 
 
 async def test_rows_stay_pending_while_the_broker_is_away() -> None:
-    deps, producer = build_deps("ingest"), RecordingProducer()
+    deps, bus = build_deps("ingest"), FakeBus()
     await emit(deps, 3)
-    producer.away = True
-    relay = relay_of(deps, producer)
+    bus.answering = False
+    relay, producer = relay_of(deps, bus)
     await relay.turn()
     assert producer.sent == []
-    producer.away = False
+    bus.answering = True
     await relay.turn()
-    assert [event.meta.rev for event in producer.events()] == [1, 2, 3]
+    assert revisions(producer.sent) == [1, 2, 3]
 
 
 async def test_a_limited_batch_never_leaves_out_an_earlier_revision(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chassis.relay.BATCH", 5)
-    deps, producer = build_deps("ingest"), RecordingProducer()
+    deps = build_deps("ingest")
     await emit(deps, 7, "ds_1")
     await emit(deps, 7, "ds_2")
-    relay = relay_of(deps, producer)
+    relay, producer = relay_of(deps, FakeBus())
     while await relay.send_pending():
         pass
-    revs = {key: [e.meta.rev for e in producer.events() if e.key == key] for key in ("ds_1", "ds_2")}
-    assert revs == {"ds_1": list(range(1, 8)), "ds_2": list(range(1, 8))}
+    assert revisions(producer.sent, "ds_1") == revisions(producer.sent, "ds_2") == list(range(1, 8))
 
 
 async def test_only_the_holder_of_the_lease_sends() -> None:
-    deps, clock = build_deps("ingest"), FakeClock()
-    first, second = RecordingProducer(), RecordingProducer()
-    one, two = relay_of(deps, first, "one", clock), relay_of(deps, second, "two", clock)
-    await one.lease.hold()
+    deps, clock, bus = build_deps("ingest"), FakeClock(), FakeBus()
+    one, two = relay_of(deps, bus, "one", clock), relay_of(deps, bus, "two", clock)
+    await one.relay.lease.hold()
     await emit(deps, 1)
-    await two.turn()
-    assert second.sent == []
-    await one.turn()
-    assert len(first.sent) == 1
+    await two.relay.turn()
+    assert two.producer.sent == []
+    await one.relay.turn()
+    assert len(one.producer.sent) == 1
 
 
 async def test_another_relay_takes_over_from_a_dead_one() -> None:
-    deps, clock = build_deps("ingest"), FakeClock()
-    dead, heir = relay_of(deps, RecordingProducer(), "one", clock), RecordingProducer()
-    await dead.lease.hold()
+    deps, clock, bus = build_deps("ingest"), FakeClock(), FakeBus()
+    dead, heir = relay_of(deps, bus, "one", clock), relay_of(deps, bus, "two", clock)
+    await dead.relay.lease.hold()
     await emit(deps, 1)
-    two = relay_of(deps, heir, "two", clock)
-    assert not await two.lease.hold()
-    clock.advance(two.lease.length_s + 0.1)
-    await two.turn()
-    assert len(heir.sent) == 1
+    assert not await heir.relay.lease.hold()
+    clock.advance(heir.relay.lease.length_s + 0.1)
+    await heir.relay.turn()
+    assert len(heir.producer.sent) == 1
+
+
+async def test_an_emptied_bus_gets_everything_again_in_order() -> None:
+    deps, bus = build_deps("ingest"), FakeBus()
+    relay, _ = relay_of(deps, bus)
+    await emit(deps, 5)
+    await relay.turn()
+    bus.lose_everything()
+    await emit(deps, 2)
+
+    heir = relay_of(deps, bus)  # also by a relay that has never seen the old one
+    await heir.relay.turn()
+
+    assert revisions(heir.producer.sent) == [1, 2, 3, 4, 5, 6, 7]
+    await heir.relay.turn()
+    assert len(heir.producer.sent) == 7
+
+
+async def test_a_topic_that_lost_its_latest_records_gets_those_again() -> None:
+    deps, bus, clock = build_deps("ingest"), FakeBus(partitions=1), FakeClock()
+    relay, producer = relay_of(deps, bus, clock=clock)
+    await relay.turn()
+    await emit(deps, 5)
+    await relay.turn()
+    del bus.topics["ingest.events"][0][3:]
+
+    await relay.turn()
+    assert len(producer.sent) == 5  # it does not look at every turn
+    clock.advance(LOOK_S)
+    await relay.turn()
+
+    assert revisions(producer.sent) == [1, 2, 3, 4, 5, 4, 5]
+    assert len(bus.records("ingest.events")) == 5
+
+
+async def test_a_row_does_not_live_longer_for_being_sent_again() -> None:
+    """Its age is that of the first sending, so that the inboxes of those who handled it remember it longer."""
+    deps, bus = build_deps("ingest"), FakeBus()
+    assert isinstance(deps.clock, FakeClock)
+    relay, _ = relay_of(deps, bus)
+    await emit(deps, 1)
+    await relay.turn()
+    [first] = await deps.database.find(OUTBOX, {})
+    deps.clock.advance(3600)
+    bus.lose_everything()
+    await relay.turn()
+
+    [again] = await deps.database.find(OUTBOX, {})
+    assert (again["status"], again["sent_at"]) == ("sent", first["sent_at"])

@@ -8,10 +8,11 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from chassis.bus.fake import FakeBus, FakeConsumer, FakeProducer
+from chassis.bus.fake import FakeBrokers, FakeBus, FakeConsumer, FakeProducer
 from chassis.clock import FakeClock
 from chassis.deps import Deps
 from chassis.leases import LeaderLease
+from chassis.lost_rows import LostRows
 from chassis.relay import OutboxRelay
 from chassis.telemetry import work_span
 from schemas.dataset import DatasetCreated
@@ -47,7 +48,9 @@ async def test_one_tree_from_the_emitter_to_the_handler(spans: InMemorySpanExpor
         async with writer.unit_of_work() as tx:
             tx.emit(DatasetCreated(dataset_id="ds_1", name="tiles", task="image_classification", auto_train="off"))
     lease = LeaderLease(writer.database, "outbox-relay", "one", FakeClock())
-    relay = OutboxRelay("ingest", writer.database, FakeProducer(bus), lease, writer.clock, writer.relay_wake)
+    producer = FakeProducer(bus)
+    lost = LostRows(writer.database, producer, FakeBrokers(bus), writer.clock, ())
+    relay = OutboxRelay("ingest", writer.database, producer, lease, writer.clock, writer.relay_wake, lost)
     await relay.send_pending()
     for record in await FakeConsumer(bus, "preprocess", ["ingest.events"]).poll(0):
         await dispatcher(reader, {DatasetCreated: seen}).deliver(record)

@@ -1,16 +1,19 @@
-"""Java, jars and settings of the broker."""
+"""Which broker it is; Java, jars and settings of Kafka."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from infra.local.bus import choose_bus
+from infra.local.bus_runtime import BusPlace
 from infra.local.errors import StackError
 from infra.local.java import Java, find_java, major_version
-from infra.local.kafka import KafkaPlace, KafkaRuntime, server_properties
+from infra.local.kafka import KafkaRuntime, server_properties
 from infra.local.kafka_class_archive import archive_path
 from infra.local.kafka_jars import ensure_jars, jar_folder
+from infra.local.tansu import TansuRuntime
 
 
 def an_executable(path: Path, text: str) -> Path:
@@ -74,13 +77,34 @@ def test_a_kafka_home_without_a_broker_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_bus_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(StackError, match="EASYLOOP_LOCAL_BUS=rabbit: there is no such bus; set it to kafka"):
-        choose_bus({"EASYLOOP_LOCAL_BUS": "rabbit"})
+    with pytest.raises(StackError, match="EASYLOOP_LOCAL_BUS=rabbit: there is no such bus; set it to kafka, tansu"):
+        choose_bus(pytest.fail, {"EASYLOOP_LOCAL_BUS": "rabbit"})
 
 
-def test_a_machine_without_java_hears_why_java_is_needed(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match="bus is Apache Kafka: it needs Java 17 and Maven"):
-        choose_bus({"PATH": str(tmp_path)})
+@pytest.mark.parametrize("wish", [{}, {"EASYLOOP_LOCAL_BUS": "auto"}])
+def test_a_machine_without_java_gets_tansu_and_hears_what_that_means(tmp_path: Path, wish: dict[str, str]) -> None:
+    said: list[str] = []
+    assert choose_bus(said.append, {"PATH": str(tmp_path), **wish}).kind == "tansu"
+    assert len(said) == 1
+    assert "java: it is not installed" in said[0]
+    assert "forgets its messages when it stops" in said[0]
+
+
+def test_who_asks_for_tansu_gets_it_whatever_is_installed() -> None:
+    assert choose_bus(pytest.fail, {"EASYLOOP_LOCAL_BUS": "tansu", "PATH": os.environ["PATH"]}).kind == "tansu"
+
+
+def test_who_insists_on_kafka_hears_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match=r"java.*not installed.*EASYLOOP_LOCAL_BUS=tansu does without"):
+        choose_bus(pytest.fail, {"PATH": str(tmp_path), "EASYLOOP_LOCAL_BUS": "kafka"})
+
+
+def test_every_start_of_tansu_is_a_cluster_of_its_own(tmp_path: Path) -> None:
+    broker = an_executable(tmp_path / "tansu", 'echo "$@"')
+    program = TansuRuntime(broker).prepare(BusPlace(tmp_path / "bus", 9092, 9093))
+    starts = {subprocess.run(program.command, capture_output=True, check=True).stdout for _ in range(2)}
+    assert len(starts) == 2
+    assert all(b"--listener-url tcp://127.0.0.1:9092" in start for start in starts)
 
 
 @pytest.fixture
@@ -131,7 +155,7 @@ def test_a_class_archive_fits_one_java_and_one_class_path() -> None:
 
 
 def test_the_broker_listens_on_loopback_alone_and_makes_no_topics_by_accident(tmp_path: Path) -> None:
-    text = server_properties(KafkaPlace(tmp_path, 9092, 9093))
+    text = server_properties(BusPlace(tmp_path, 9092, 9093))
     settings = dict(line.split("=", 1) for line in text.splitlines())
     assert settings["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"
     assert settings["auto.create.topics.enable"] == "false"
