@@ -18,6 +18,13 @@ class Failure(Answer):
     sentence: str
 
 
+class Publication(Answer):
+    """Whether a version was published when it was made, and the reason in words."""
+
+    published: bool
+    reason: str
+
+
 class Dataset(Answer):
     """A data set."""
 
@@ -135,6 +142,7 @@ class Run(Answer):
     state: str
     model_id: str | None = None
     model_version: int | None = None
+    publication: Publication | None = None
     failure: Failure | None = None
     stage_times: dict[str, str] = {}
     trace_id: str | None = None
@@ -145,64 +153,6 @@ class Run(Answer):
     def is_over(self) -> bool:
         """Nothing more happens to it."""
         return self.state in {"succeeded", "failed", "cancelled"}
-
-
-class Model(Answer):
-    """What a data set's runs improve."""
-
-    id: str
-    dataset_id: str
-    name: str
-    task: str
-    last_version: int
-    aliases: dict[str, int] = {}
-    created_at: str
-
-
-class ModelVersion(Answer):
-    """One trained and evaluated model."""
-
-    model_id: str
-    version: int
-    run_id: str
-    dataset_id: str
-    dataset_version: int
-    metrics: dict[str, float]
-    created_at: str
-
-
-class Alias(Answer):
-    """A name that callers use; `serving_version` is what the gateway answers from."""
-
-    model_id: str
-    alias: str
-    version: int
-    serving_version: int | None = None
-
-
-class Score(Answer):
-    """How strongly a prediction speaks for one class, 0 to 1."""
-
-    class_id: str
-    name: str
-    score: float
-
-
-class FilePrediction(Answer):
-    """The best classes of one file, best first, or why it could not be read."""
-
-    name: str | None = None
-    results: list[Score]
-    failure: Failure | None = None
-
-
-class Predictions(Answer):
-    """One entry a file, in the order they were sent."""
-
-    model_id: str
-    version: int
-    threshold: float
-    predictions: list[FilePrediction]
 
 
 class Event(Answer):

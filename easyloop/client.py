@@ -12,6 +12,7 @@ import httpx
 
 from easyloop.calls.data import DataCalls
 from easyloop.calls.models import ModelCalls
+from easyloop.calls.publishing import PublishingCalls
 from easyloop.calls.runs import RunCalls
 from easyloop.discovery import Platform, find_platform
 from easyloop.transport import Transport
@@ -22,7 +23,7 @@ def connect() -> "Client":
     return Client(find_platform())
 
 
-class Client(DataCalls, RunCalls, ModelCalls):
+class Client(DataCalls, RunCalls, ModelCalls, PublishingCalls):
     """Every method raises EasyLoopError, whose sentence says what to do. `transport` replaces the network in tests."""
 
     def __init__(self, platform: Platform, transport: httpx.BaseTransport | None = None) -> None:

@@ -7,7 +7,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from easyloop.answers import Alias, Dataset, FilePrediction, Model, ModelVersion, Run, Span, Version
+from easyloop.answers import Dataset, Publication, Run, Span, Version
+from easyloop.model_answers import Alias, AliasMove, FilePrediction, Model, ModelVersion, PublishPolicy
 from easyloop.progress import metrics
 from easyloop.trace_tree import Node, build, fold, label, lines
 
@@ -73,6 +74,8 @@ def run(console: Console, found: Run) -> None:
         say(console, f"  {found.failure.code}: {found.failure.sentence}")
     if found.model_version:
         say(console, f"  model {found.model_id} version {found.model_version}")
+    if found.publication:
+        say(console, f"  {'published' if found.publication.published else 'not published'}: {found.publication.reason}")
 
 
 def runs(console: Console, found: Sequence[Run]) -> None:
@@ -93,8 +96,36 @@ def model(console: Console, found: Model, versions: Sequence[ModelVersion], alia
     for one in aliases:
         answering = f"answering from version {one.serving_version}" if one.serving_version else "not loaded"
         say(console, f"  {one.alias} -> version {one.version} ({answering})")
-    rows = [(str(one.version), metrics(one.metrics), one.run_id, one.created_at) for one in versions]
-    table(console, ("version", "on the test split", "run", "created"), rows)
+    rows = [
+        (str(one.version), metrics(one.metrics), one.run_id, one.created_at, _why(one.publication)) for one in versions
+    ]
+    table(console, ("version", "on the test split", "run", "created", "published at once?"), rows)
+
+
+def alias_history(console: Console, moves: Sequence[AliasMove]) -> None:
+    """One line a move."""
+    rows = [(one.at, str(one.previous_version or ""), str(one.version), one.actor, one.reason) for one in moves]
+    table(console, ("when", "from", "to", "who", "why"), rows)
+
+
+def policy(console: Console, found: PublishPolicy) -> None:
+    """The policy in words."""
+    if found.publish != "if_better":
+        every = "every new version goes to production by itself"
+        say(console, every if found.publish == "always" else "new versions are published by hand only")
+        return
+    gain = "is not worse"
+    if found.min_gain:
+        gain = f"gains {found.min_gain:g} or more" if found.min_gain > 0 else f"loses {-found.min_gain:g} at most"
+    say(console, f"a new version goes to production when it {gain} by {found.metric or 'the metric of its task'}")
+    if found.min_test_samples:
+        say(console, f"  judged on at least {found.min_test_samples} test samples")
+    if found.protect:
+        say(console, f"  and is not worse by {', '.join(found.protect)}")
+
+
+def _why(publication: Publication | None) -> str:
+    return "" if publication is None else f"{'yes' if publication.published else 'no'}: {publication.reason}"
 
 
 def predictions(console: Console, found: Iterable[tuple[str, FilePrediction]], threshold: float) -> None:

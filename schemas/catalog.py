@@ -1,9 +1,9 @@
 """All events by type name."""
 
-from schemas import dataset, deadletter, deletion, learning, requests, run, serving
+from schemas import dataset, deadletter, deletion, learning, publishing, requests, run, serving
 from schemas.base import Event
 
-_MODULES = (requests, dataset, run, learning, serving, deletion, deadletter)
+_MODULES = (requests, dataset, run, learning, serving, publishing, deletion, deadletter)
 
 EVENTS: dict[str, type[Event]] = {
     member.TYPE: member

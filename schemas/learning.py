@@ -129,6 +129,7 @@ class ModelEvaluated(Event):
     primary_metric: Literal["accuracy", "macro_f1", "map50"]
     baseline_version: PositiveInt | None = None
     baseline_metrics: dict[str, float] | None = None
+    test_sample_count: NonNegativeInt | None = None
 
 
 class EvaluationFailed(Event):

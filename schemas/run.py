@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import AwareDatetime, NonNegativeInt, PositiveFloat, PositiveInt
 
 from schemas.base import BlobRef, Event, Failure, Preset, Value
+from schemas.publishing import Publication
 
 RunState = Literal[
     "requested",
@@ -66,7 +67,10 @@ class RunEnded(Event):
 
 
 class ModelVersionRegistered(Event):
-    """A trained and evaluated model has its number; version numbers of a model are consecutive from 1."""
+    """A trained and evaluated model has its number; version numbers of a model are consecutive from 1.
+
+    `publication` says whether the model's policy published it at once, and why or why not.
+    """
 
     TYPE: ClassVar[str] = "easyloop.model.version.registered.v1"
     KEY: ClassVar[str] = "model_id"
@@ -77,6 +81,7 @@ class ModelVersionRegistered(Event):
     bundle: BlobRef
     report: BlobRef
     metrics: dict[str, float]
+    publication: Publication | None = None
 
 
 class ModelAliasChanged(Event):

@@ -1,12 +1,12 @@
-"""Models, their versions and aliases, and predictions."""
+"""Models, their versions, and predictions."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from easyloop.answers import Alias, FilePrediction, Model, ModelVersion, Predictions
 from easyloop.calls.base import Calls
 from easyloop.errors import EasyLoopError
+from easyloop.model_answers import FilePrediction, Model, ModelVersion, Predictions
 
 BATCH_FILES = 16
 
@@ -15,7 +15,7 @@ File = Path | tuple[str, bytes]
 
 
 class ModelCalls(Calls):
-    """Look, publish, delete, predict."""
+    """Look, delete, predict."""
 
     def models(self, dataset_id: str | None = None) -> list[Model]:
         """Newest first."""
@@ -29,24 +29,10 @@ class ModelCalls(Calls):
         """Newest first."""
         return [ModelVersion.model_validate(item) for item in self._items(f"/v1/models/{model_id}/versions")]
 
-    def aliases(self, model_id: str) -> list[Alias]:
-        """Which names point at which version."""
-        return [Alias.model_validate(item) for item in self._items(f"/v1/models/{model_id}/aliases")]
-
-    def wait_until_served(self, model_id: str, version: int, alias: str = "production") -> None:
-        """Until the gateway answers from that version."""
-        while not any(one.alias == alias and one.serving_version == version for one in self.aliases(model_id)):
-            self._http.pause()
-
     def report(self, model_id: str, version: int) -> dict[str, Any]:
         """The evaluation report, as its task type documents it."""
         report: dict[str, Any] = self._http.get(f"/v1/models/{model_id}/versions/{version}/report").json()
         return report
-
-    def publish(self, model_id: str, version: int, *, alias: str = "production", reason: str = "") -> None:
-        """Ask for the alias to name that version; gateways follow within seconds."""
-        body = {"version": version, "reason": reason}
-        self._http.send("PUT", f"/v1/models/{model_id}/aliases/{alias}", lambda: {"json": body})
 
     def delete_model(self, model_id: str, version: int | None = None) -> None:
         """As `delete_dataset`."""

@@ -1,4 +1,4 @@
-"""Commands about models: look, publish, delete, predict."""
+"""Commands about models: look, delete, predict."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from easyloop import showing
-from easyloop.answers import FilePrediction
 from easyloop.calls.models import BATCH_FILES
 from easyloop.commands.options import Yes, confirm_deletion
+from easyloop.model_answers import FilePrediction
 from easyloop.session import session
 
 app = typer.Typer(no_args_is_help=True, help="Look at models, publish and delete them.")
@@ -27,20 +27,6 @@ def show_model(ctx: typer.Context, model_id: str) -> None:
     with session(ctx) as (client, console):
         found = client.model(model_id)
         showing.model(console, found, client.model_versions(model_id), client.aliases(model_id))
-
-
-@app.command("publish")
-def publish(
-    ctx: typer.Context,
-    model_id: str,
-    version: int,
-    alias: str = "production",
-    reason: Annotated[str, typer.Option(help="for the history")] = "",
-) -> None:
-    """Let an alias name another version, forward or back."""
-    with session(ctx) as (client, console):
-        client.publish(model_id, version, alias=alias, reason=reason)
-        showing.say(console, f"{alias} of {model_id} moves to version {version}")
 
 
 @app.command("delete")

@@ -55,6 +55,7 @@ class EvaluationJob:
             "report": stored.model_dump(mode="json"),
             "metrics": headline(report),
             "primary_metric": primary_metric(report),
+            "test_sample_count": len(samples),
         }
         incumbent = context.args["incumbent"]
         return result if incumbent is None else {**result, **self._rescored(plugin, data, samples, incumbent, folder)}

@@ -16,6 +16,7 @@ from schemas.deletion import (
     ModelVersionDeleted,
     ModelVersionDeleteRequested,
 )
+from schemas.publishing import PublishPolicy
 from services.deletion_outcomes import LIVE, run_under_way, write_down
 from services.registry.records import Alias, DeletedDataset, KnownVersion, Model, ModelVersion, Run
 from services.registry.run_log import fail
@@ -35,7 +36,9 @@ async def delete_model(event: ModelDeleteRequested, deps: Deps) -> None:
             await tx.records(ModelVersion).delete(version.id)
         for alias in await tx.records(Alias).find({"model_id": model.id}):
             await tx.records(Alias).delete(alias.id)
-        await tx.records(Model).save(model.changed(deleted_at=model.deleted_at or deps.clock.now()))
+        await tx.records(Model).save(
+            model.changed(policy=PublishPolicy(), deleted_at=model.deleted_at or deps.clock.now())
+        )
         await write_down(tx, deps, event, event.model_id, ModelDeleted.model_validate(facts))
 
 

@@ -7,10 +7,12 @@ from schemas.dataset import DatasetVersionReady, DatasetVersionRejected
 from schemas.deadletter import EventDeadLettered
 from schemas.deletion import DatasetDeleted, DatasetVersionDeleted, ModelDeleteRequested, ModelVersionDeleteRequested
 from schemas.learning import EvaluationFailed, ModelEvaluated, ModelTrained, StudyCompleted, StudyFailed, TrainingFailed
+from schemas.publishing import AliasRollbackRequested, PolicySetRequested
 from schemas.requests import AliasMoveRequested, RunCancelRequested, RunRequested
 from services.registry.deleting import delete_model, delete_model_version, forget_dataset, forget_version, why_no_run
-from services.registry.models import move_alias, register
-from services.registry.records import KnownVersion, ModelVersion, Run
+from services.registry.models import register
+from services.registry.publishing import move_alias_by_hand, roll_alias_back, set_policy
+from services.registry.records import KnownVersion, Run
 from services.registry.run_log import advance, automatic_run_id, ended, fail, new_run, start
 
 
@@ -95,14 +97,14 @@ async def begin_evaluating(event: ModelTrained, deps: Deps) -> None:
 
 
 async def register_model(event: ModelEvaluated, deps: Deps) -> None:
-    """Number the version, publish it if it is better, end the run: all at once, so that a run has one version."""
+    """Number the version, publish it if the policy says so, end the run: all at once, so that a run has one version."""
     async with deps.unit_of_work(cause=event) as tx:
         run = await tx.records(Run).get(event.run_id)
         if run is None or (registering := await advance(tx, deps, run, "registering", bundle=event.bundle)) is None:
             return
         version = await register(tx, deps, registering, event)
-        now = deps.clock.now()
-        succeeded = await advance(tx, deps, registering, "succeeded", model_version=version, ended_at=now)
+        facts = {"model_version": version.version, "publication": version.publication, "ended_at": deps.clock.now()}
+        succeeded = await advance(tx, deps, registering, "succeeded", **facts)
         if succeeded is not None:
             tx.emit(ended(succeeded))
 
@@ -119,14 +121,6 @@ async def fail_run_of_dead_letter(event: EventDeadLettered, deps: Deps) -> None:
     async with deps.unit_of_work(cause=event) as tx:
         if run := await tx.records(Run).get(event.event_key):
             await fail(tx, deps, run, event.failure)
-
-
-async def move_alias_by_hand(event: AliasMoveRequested, deps: Deps) -> None:
-    """Publish or roll back: the alias names the version that someone chose; one that does not exist changes nothing."""
-    async with deps.unit_of_work(cause=event) as tx:
-        version = await tx.records(ModelVersion).get(f"{event.model_id}/{event.version}")
-        if version is not None:
-            await move_alias(tx, deps, version, event.alias, reason=event.reason, actor=event.actor)
 
 
 async def _waiting_for(tx: UnitOfWork, dataset_id: str, version: int) -> list[Run]:
@@ -151,6 +145,8 @@ HANDLERS: Handlers = {
     EvaluationFailed: fail_run,
     EventDeadLettered: fail_run_of_dead_letter,
     AliasMoveRequested: move_alias_by_hand,
+    AliasRollbackRequested: roll_alias_back,
+    PolicySetRequested: set_policy,
     ModelDeleteRequested: delete_model,
     ModelVersionDeleteRequested: delete_model_version,
     DatasetDeleted: forget_dataset,

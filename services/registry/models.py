@@ -1,17 +1,19 @@
-"""Model versions and aliases, within a unit of work."""
+"""Model versions, within a unit of work."""
 
 from chassis.deps import Deps
 from chassis.unit_of_work import UnitOfWork
 from schemas.learning import ModelEvaluated
-from schemas.run import ModelAliasChanged, ModelVersionRegistered
-from services.registry.promotion import decide
-from services.registry.records import PRODUCTION, Alias, AliasMove, Model, ModelVersion, Run
+from schemas.publishing import Publication
+from schemas.run import ModelVersionRegistered
+from services.registry.promotion import Candidate, Incumbent, decide
+from services.registry.publishing import move_alias
+from services.registry.records import PRODUCTION, Alias, Model, ModelVersion, Run
 
 POLICY = "policy"
 
 
-async def register(tx: UnitOfWork, deps: Deps, run: Run, event: ModelEvaluated) -> int:
-    """Give the evaluated model its number, and production if the policy says so. The number."""
+async def register(tx: UnitOfWork, deps: Deps, run: Run, event: ModelEvaluated) -> ModelVersion:
+    """Give the evaluated model its number, and production if the policy says so."""
     model = await tx.records(Model).get(run.model_id) or Model(
         id=run.model_id,
         project_id=run.project_id,
@@ -19,45 +21,27 @@ async def register(tx: UnitOfWork, deps: Deps, run: Run, event: ModelEvaluated) 
         task=run.task,
         created_at=deps.clock.now(),
     )
-    version = _version(deps, run, event, model.last_version + 1)
+    publication = await _decide(tx, model, event)
+    version = _version(deps, run, event, model.last_version + 1, publication)
     await tx.records(Model).save(model.changed(last_version=version.version, deleted_at=None))
     await tx.records(ModelVersion).add(version)
     tx.emit(_registered(version))
-    await _apply_policy(tx, deps, version, event)
-    return version.version
+    if publication.published:
+        await move_alias(tx, deps, version, PRODUCTION, reason=publication.reason, actor=POLICY)
+    return version
 
 
-async def move_alias(tx: UnitOfWork, deps: Deps, version: ModelVersion, alias: str, *, reason: str, actor: str) -> None:
-    """Point the alias at the version and write the move down; moving it to where it is changes nothing."""
-    alias_id = f"{version.model_id}/{alias}"
-    before = await tx.records(Alias).get(alias_id)
-    if before is not None and before.version == version.version:
-        return
-    shared = {
-        "model_id": version.model_id,
-        "alias": alias,
-        "version": version.version,
-        "project_id": version.project_id,
-    }
-    story = {"previous_version": before.version if before else None, "reason": reason, "actor": actor}
-    await tx.records(Alias).save(Alias.model_validate({"id": alias_id, **shared}))
-    await tx.records(AliasMove).add(
-        AliasMove.model_validate({"id": deps.ids.new("move"), **shared, **story, "at": deps.clock.now()})
-    )
-    tx.emit(ModelAliasChanged.model_validate({**shared, **story}))
-
-
-async def _apply_policy(tx: UnitOfWork, deps: Deps, version: ModelVersion, event: ModelEvaluated) -> None:
-    production = await tx.records(Alias).get(f"{version.model_id}/{PRODUCTION}")
-    incumbent = production.version if production else None
+async def _decide(tx: UnitOfWork, model: Model, event: ModelEvaluated) -> Publication:
+    candidate = Candidate(event.metrics, event.primary_metric, event.test_sample_count)
+    production = await tx.records(Alias).get(f"{model.id}/{PRODUCTION}")
+    if production is None:
+        return decide(model.policy, candidate, None)
     # The evaluator rescored the version it found in production; if another one is there by now, its score says nothing.
-    baseline = event.baseline_metrics if event.baseline_version == incumbent else None
-    decision = decide(event.primary_metric, event.metrics, baseline, incumbent)
-    if decision.promote:
-        await move_alias(tx, deps, version, PRODUCTION, reason=decision.reason, actor=POLICY)
+    rescored = event.baseline_metrics if event.baseline_version == production.version else None
+    return decide(model.policy, candidate, Incumbent(production.version, rescored))
 
 
-def _version(deps: Deps, run: Run, event: ModelEvaluated, number: int) -> ModelVersion:
+def _version(deps: Deps, run: Run, event: ModelEvaluated, number: int, publication: Publication) -> ModelVersion:
     return ModelVersion(
         id=f"{run.model_id}/{number}",
         project_id=run.project_id,
@@ -69,6 +53,7 @@ def _version(deps: Deps, run: Run, event: ModelEvaluated, number: int) -> ModelV
         bundle=event.bundle,
         report=event.report,
         metrics=event.metrics,
+        publication=publication,
         created_at=deps.clock.now(),
     )
 
@@ -82,4 +67,5 @@ def _registered(version: ModelVersion) -> ModelVersionRegistered:
         bundle=version.bundle,
         report=version.report,
         metrics=version.metrics,
+        publication=version.publication,
     )

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 
 from chassis.records import StoredRecord
 from schemas.base import BlobRef, Failure, Preset
+from schemas.publishing import Publication, PublishPolicy
 from schemas.run import Budget, RunState
 
 PRODUCTION = "production"
@@ -32,6 +33,7 @@ class Run(StoredRecord):
     bundle: BlobRef | None = None
     failure: Failure | None = None
     model_version: int | None = None
+    publication: Publication | None = None
     created_at: datetime
     ended_at: datetime | None = None
 
@@ -44,12 +46,13 @@ class Model(StoredRecord):
     dataset_id: str
     task: str
     last_version: int = 0
+    policy: PublishPolicy = PublishPolicy()
     created_at: datetime
     deleted_at: datetime | None = None
 
 
 class ModelVersion(StoredRecord):
-    """One trained and evaluated model. Immutable."""
+    """One trained and evaluated model. Immutable; `publication` is what the policy decided when it was registered."""
 
     COLLECTION: ClassVar[str] = "model_versions"
 
@@ -61,6 +64,7 @@ class ModelVersion(StoredRecord):
     bundle: BlobRef
     report: BlobRef
     metrics: dict[str, float]
+    publication: Publication | None = None
     created_at: datetime
 
 

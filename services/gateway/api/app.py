@@ -16,6 +16,7 @@ from services.gateway.api import (
     imports,
     models,
     predict,
+    publishing,
     runs,
     upload_parts,
     uploads,
@@ -43,7 +44,7 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     app.state.context = context
     guards = [Depends(require_admin), Depends(require_prepared), Depends(require_json)]
     shared = problems(400, 401, 403, 408, 413, 415, 422, 500, 503)
-    for part in (datasets, imports, uploads, upload_parts, runs, events, models, predict, deletions):
+    for part in (datasets, imports, uploads, upload_parts, runs, events, models, publishing, predict, deletions):
         app.include_router(part.router, dependencies=guards, responses=shared)
     health.install(app)
     faults.install(app)

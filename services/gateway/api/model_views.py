@@ -3,6 +3,7 @@
 from pydantic import BaseModel, Field
 
 from schemas.base import BlobRef
+from schemas.publishing import Publication, PublishPolicy
 
 
 class Model(BaseModel):
@@ -14,6 +15,7 @@ class Model(BaseModel):
     task: str
     last_version: int
     aliases: dict[str, int] = Field(default={}, examples=[{"production": 2}])
+    policy: PublishPolicy = PublishPolicy()
     created_at: str
 
 
@@ -24,7 +26,7 @@ class ModelList(BaseModel):
 
 
 class ModelVersion(BaseModel):
-    """One trained and evaluated model. Immutable."""
+    """One trained and evaluated model. Immutable; `publication` says why it was or was not published at once."""
 
     model_id: str
     version: int
@@ -32,6 +34,7 @@ class ModelVersion(BaseModel):
     dataset_id: str
     dataset_version: int
     metrics: dict[str, float]
+    publication: Publication | None = None
     bundle: BlobRef
     report: BlobRef
     created_at: str
@@ -44,7 +47,7 @@ class ModelVersionList(BaseModel):
 
 
 class AliasMove(BaseModel):
-    """One line of an alias's history."""
+    """One line of an alias's history: from `previous_version` to `version`, `actor` who moved it, `reason` why."""
 
     version: int
     previous_version: int | None
@@ -69,6 +72,12 @@ class AliasList(BaseModel):
     items: list[Alias]
 
 
+class AliasHistory(BaseModel):
+    """The moves of one alias, newest first."""
+
+    items: list[AliasMove]
+
+
 class AliasRequest(BaseModel):
     """A move that was asked for; the alias names the version once the registry has done it."""
 
@@ -76,3 +85,10 @@ class AliasRequest(BaseModel):
     alias: str
     version: int
     reason: str
+    actor: str = "admin"
+
+
+class AliasRollback(AliasRequest):
+    """A rollback that was asked for: from `from_version` back to `version`."""
+
+    from_version: int

@@ -1,4 +1,4 @@
-"""/v1/models: models, their versions, reports, bundles and aliases."""
+"""/v1/models: models, their versions, reports and bundles."""
 
 import asyncio
 import shutil
@@ -8,33 +8,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import FileResponse
-from pydantic import BaseModel, Field, PositiveInt
 from starlette.background import BackgroundTask
 
-from chassis.unit_of_work import UnitOfWork
 from schemas.base import BlobRef
-from schemas.requests import AliasMoveRequested
-from services.gateway.api.context import Context, IdempotencyKey, Stores
-from services.gateway.api.datasets import LOCATION
-from services.gateway.api.model_views import (
-    Alias,
-    AliasList,
-    AliasMove,
-    AliasRequest,
-    Model,
-    ModelList,
-    ModelVersion,
-    ModelVersionList,
-)
+from services.gateway.api.context import Context, Stores
+from services.gateway.api.model_views import Model, ModelList, ModelVersion, ModelVersionList
 from services.gateway.api.problems import ApiError, problems, unknown
 from services.gateway.deps import GatewayDeps
-from services.gateway.writing import Accepted, Call, write_once
 
 router = APIRouter(tags=["models"])
 
 ModelId = Annotated[str, Path(description="id of the model", examples=["mdl_01JQ8"])]
 Number = Annotated[int, Path(ge=1, description="version number")]
-AliasName = Annotated[str, Path(pattern=r"^[a-z][a-z0-9_-]{0,62}$", examples=["production"])]
 
 
 @router.get("/v1/models", summary="List the models")
@@ -99,57 +84,6 @@ async def get_bundle(model_id: ModelId, version: Number, context: Context) -> Fi
     )
 
 
-@router.get("/v1/models/{model_id}/aliases", summary="List a model's aliases", responses=problems(404))
-async def list_aliases(model_id: ModelId, context: Context) -> AliasList:
-    """With the history of each: what was in production, since when, and why."""
-    deps = context.deps
-    await find_model(deps, model_id)
-    moves = sorted(
-        await deps.registry.find("alias_moves", {"model_id": model_id}),
-        key=lambda row: (row["at"], row["_id"]),
-        reverse=True,
-    )
-    rows = await deps.registry.find("aliases", {"model_id": model_id})
-    return AliasList(
-        items=[_alias_view(context, row, moves) for row in sorted(rows, key=lambda row: str(row["alias"]))]
-    )
-
-
-class NewAliasVersion(BaseModel):
-    """Which version the alias should name, and why."""
-
-    version: PositiveInt
-    reason: str = Field(default="", max_length=1000, examples=["better on night pictures"])
-
-
-@router.put(
-    "/v1/models/{model_id}/aliases/{alias}",
-    status_code=202,
-    summary="Publish or roll back",
-    responses={**LOCATION, **problems(404, 422)},
-)
-async def move_alias(
-    model_id: ModelId,
-    alias: AliasName,
-    body: NewAliasVersion,
-    deps: Stores,
-    response: Response,
-    key: IdempotencyKey = None,
-) -> AliasRequest:
-    """Gateways answer from that version within seconds, without a request noticing."""
-    await find_version(deps, model_id, body.version)
-    asked = AliasRequest(model_id=model_id, alias=alias, **body.model_dump())
-
-    async def write(tx: UnitOfWork) -> Accepted:
-        tx.emit(AliasMoveRequested(**asked.model_dump()))
-        return Accepted(f"/v1/models/{model_id}/aliases", asked.model_dump())
-
-    call = Call.of(key, "PUT", f"/v1/models/{model_id}/aliases/{alias}", body.model_dump())
-    accepted = await write_once(deps, call, write)
-    response.headers["Location"] = accepted.location
-    return AliasRequest.model_validate(accepted.answer)
-
-
 async def find_model(deps: GatewayDeps, model_id: str) -> dict[str, Any]:
     """The registry's record. Raises the 404 problem."""
     row = await deps.registry.get("models", model_id)
@@ -173,18 +107,6 @@ async def _model_view(deps: GatewayDeps, row: dict[str, Any]) -> Model:
     named = {alias["alias"]: alias["version"] for alias in aliases}
     name = dataset["name"] if dataset else row["dataset_id"]
     return Model.model_validate({**row, "id": row["_id"], "name": name, "aliases": named})
-
-
-def _alias_view(context: Context, row: dict[str, Any], moves: list[dict[str, Any]]) -> Alias:
-    served = context.models.find(row["model_id"], row["alias"])
-    own = [AliasMove.model_validate(move) for move in moves if move["alias"] == row["alias"]]
-    return Alias(
-        model_id=row["model_id"],
-        alias=row["alias"],
-        version=row["version"],
-        serving_version=served.version if served else None,
-        moves=own,
-    )
 
 
 def _fetch(deps: GatewayDeps, bundle: BlobRef, scratch: FilePath) -> FilePath:

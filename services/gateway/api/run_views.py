@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from schemas.base import Failure, Preset
+from schemas.publishing import Publication
 from schemas.run import Budget, RunState
 from services.gateway.requests import RunRequest
 
@@ -24,6 +25,7 @@ class Run(BaseModel):
     state: RunState
     model_id: str | None = None
     model_version: int | None = Field(default=None, description="set when the run succeeded")
+    publication: Publication | None = Field(default=None, description="why its version was or was not published")
     failure: Failure | None = Field(default=None, description="set when the run failed")
     stage_times: dict[str, str] = {}
     budget: Budget | None = None

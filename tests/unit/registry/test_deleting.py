@@ -18,7 +18,7 @@ from services.deletion_outcomes import DeletionOutcome
 from services.registry.records import Alias, AliasMove, Model, ModelVersion, Run
 from services.registry.run_log import automatic_run_id
 from tests.builders import build_deps, emitted
-from tests.unit.registry.test_handlers import (
+from tests.unit.registry.building import (
     DATASET,
     MODEL,
     a_ready_version,

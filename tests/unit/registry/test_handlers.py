@@ -2,94 +2,31 @@
 
 import pytest
 
-from chassis.deps import Deps
 from chassis.records import Repository
-from schemas.base import AutoTrain, Event, Failure
-from schemas.dataset import DatasetVersionReady, DatasetVersionRejected
+from schemas.base import Failure
+from schemas.dataset import DatasetVersionRejected
 from schemas.deadletter import EventDeadLettered
-from schemas.learning import ModelEvaluated, ModelTrained, StudyCompleted, StudyFailed
+from schemas.learning import StudyFailed
 from schemas.requests import AliasMoveRequested, RunCancelRequested, RunRequested
 from schemas.run import ModelAliasChanged, ModelVersionRegistered, RunEnded, RunStageChanged, RunStarted
 from services.registry.handlers import HANDLERS
-from services.registry.records import Alias, AliasMove, ModelVersion, Run
-from services.registry.run_log import automatic_run_id, model_of
-from tests.builders import a_blob, build_deps, dispatcher, emitted, record_of
+from services.registry.records import AliasMove, ModelVersion, Run
+from services.registry.run_log import automatic_run_id
+from tests.builders import build_deps, dispatcher, emitted, record_of
+from tests.unit.registry.building import (
+    DATASET,
+    MODEL,
+    a_ready_version,
+    a_study,
+    a_trained_model,
+    an_evaluation,
+    deliver,
+    production,
+    run_through,
+    the_run,
+)
 
-DATASET = "ds_1"
-MODEL = model_of(DATASET)
 FAILURE = Failure(code="only_one_class", sentence="tiles.zip holds one class; add another.")
-
-
-def a_ready_version(version: int = 1, auto_train: AutoTrain = "fast") -> DatasetVersionReady:
-    return DatasetVersionReady(
-        dataset_id=DATASET,
-        version=version,
-        task="image_classification",
-        auto_train=auto_train,
-        manifest=a_blob("manifest"),
-        sample_count=10,
-        rejected_count=0,
-        class_count=2,
-        split_counts={"train": 8, "validation": 1, "test": 1},
-    )
-
-
-def a_study(run_id: str) -> StudyCompleted:
-    started = {"run_id": run_id, "study_id": "std_1", "dataset_id": DATASET, "version": 1, "model_id": MODEL}
-    budget = {"preset": "fast", "seconds": 60, "deadline": "2026-01-01T00:01:00Z"}
-    found = {"manifest": a_blob(), "winner": a_blob(), "features": [], "metrics": {}, "trial_count": 3}
-    return StudyCompleted.model_validate(
-        {**started, **found, "task": "image_classification", "budget": budget, "seed": 1}
-    )
-
-
-def a_trained_model(run_id: str) -> ModelTrained:
-    return ModelTrained(
-        run_id=run_id,
-        dataset_id=DATASET,
-        version=1,
-        model_id=MODEL,
-        task="image_classification",
-        manifest=a_blob(),
-        bundle=a_blob("bundle"),
-        metrics={},
-    )
-
-
-def an_evaluation(run_id: str, accuracy: float, baseline: tuple[int, float] | None = None) -> ModelEvaluated:
-    return ModelEvaluated(
-        run_id=run_id,
-        model_id=MODEL,
-        bundle=a_blob("bundle"),
-        report=a_blob("report"),
-        metrics={"accuracy": accuracy},
-        primary_metric="accuracy",
-        baseline_version=baseline[0] if baseline else None,
-        baseline_metrics={"accuracy": baseline[1]} if baseline else None,
-    )
-
-
-async def deliver(deps: Deps, *events: Event, times: int = 1) -> None:
-    for number, event in enumerate(events):
-        record = record_of(event, event_id=f"evt_{event.TYPE}_{event.key}_{number}_{event.model_dump_json()}")
-        for _ in range(times):
-            await dispatcher(deps, HANDLERS).deliver(record)
-
-
-async def run_through(deps: Deps, version: int, evaluation: ModelEvaluated) -> None:
-    run_id = automatic_run_id(DATASET, version)
-    await deliver(deps, a_ready_version(version), a_study(run_id), a_trained_model(run_id), evaluation)
-
-
-async def the_run(deps: Deps, run_id: str) -> Run:
-    run = await Repository(deps.database, Run).get(run_id)
-    assert run is not None
-    return run
-
-
-async def production(deps: Deps) -> int | None:
-    alias = await Repository(deps.database, Alias).get(f"{MODEL}/production")
-    return alias.version if alias else None
 
 
 @pytest.mark.parametrize("times", [1, 2])
