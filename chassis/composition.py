@@ -18,6 +18,7 @@ from chassis.documents import mongo
 from chassis.documents.mongo import MongoDatabase
 from chassis.documents.ports import Index
 from chassis.errors import ServerUnavailable
+from chassis.failpoints import Failpoints
 from chassis.failures import FailedEvent, Failures, RetryPolicy
 from chassis.health import Probe, health_server
 from chassis.ids import UlidIds
@@ -170,10 +171,11 @@ class Assembly:
         deps, settings = self.deps, self.settings
         producer = self.bus.producer(f"{deps.service}-{settings.instance}")
         written = [topic.name for topic in deps.topics.written_by(deps.service)]
+        reach = Failpoints.parse(settings.failpoints, settings.data_dir).reach
         lost = LostRows(deps.database, producer, self.bus, deps.clock, written)
         lease = LeaderLease(deps.database, "outbox-relay", settings.instance, deps.clock)
         self._closers += [producer.close, lease.release]
-        return OutboxRelay(deps.service, deps.database, producer, lease, deps.clock, deps.relay_wake, lost).turn
+        return OutboxRelay(deps.service, deps.database, producer, lease, deps.clock, deps.relay_wake, lost, reach).turn
 
     async def _retry_turn(self) -> None:
         await self.dispatcher.retry_due()

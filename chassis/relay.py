@@ -1,6 +1,7 @@
 """The outbox relay: the only producer of a service. At least once, and per key in the order of the revisions."""
 
 import logging
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -19,13 +20,14 @@ from schemas.catalog import EVENTS
 
 log = logging.getLogger(__name__)
 
+BEFORE_SENDING = "relay.before_sending"
 BATCH = 500
 IDLE_S = 2.0
 
 
 @dataclass
 class OutboxRelay:
-    """Sends pending rows while it holds the service's relay lease."""
+    """Sends pending rows while it holds the service's relay lease. `reach` is told of the places where a test kills."""
 
     service: str
     database: Database
@@ -34,6 +36,7 @@ class OutboxRelay:
     clock: Clock
     wake: Wake
     lost: LostRows
+    reach: Callable[[str], None] = lambda place: None
 
     async def turn(self) -> None:
         """One look at the outbox; waits for a nudge when there was nothing to send."""
@@ -54,6 +57,7 @@ class OutboxRelay:
         rows = await self._pending()
         if not rows:
             return 0
+        self.reach(BEFORE_SENDING)
         with ExitStack() as spans:
             positions = await self.producer.send_all([self._message(row, spans) for row in rows])
         for row, position in zip(rows, positions, strict=True):

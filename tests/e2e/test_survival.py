@@ -39,6 +39,12 @@ def test_a_trainer_killed_after_its_checkpoint_goes_on_from_it(
     assert runs_of_its_model(client, run.id) == [run.id]
 
 
+def test_a_gateway_that_starts_after_the_news_loads_what_is_published(fragile: LocalStack, client: Client) -> None:
+    published = client.models()[0]
+    fragile.restart("gateway")
+    client.wait_until_served(published.id, 1)
+
+
 def test_a_broker_killed_during_the_study_costs_no_run(fragile: LocalStack, client: Client, archives: Archives) -> None:
     run = start_automatic_run(client, archives.training, "killed broker")
     until_the_study_has_started(client, run.id)

@@ -55,7 +55,7 @@ def running_gateway(servers: LocalServers, data_dir: Path, **settings: str) -> I
         "EASYLOOP_GATEWAY_PORT": str(port),
     }
     command = [sys.executable, "-m", "services.gateway.main"]
-    process = subprocess.Popen(command, env={**os.environ, **usual, **settings})
+    process = subprocess.Popen(command, env={**os.environ, **usual, **settings}, start_new_session=True)
     try:
         url = f"http://127.0.0.1:{port}"
         _wait_until_ready(url, process)

@@ -4,7 +4,9 @@ import hashlib
 import os
 import signal
 import threading
+import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -12,8 +14,10 @@ import pytest
 from pymongo import MongoClient
 
 from chassis.ids import UlidIds
+from chassis.relay import BEFORE_SENDING
 from easyloop.client import Client
 from easyloop.discovery import Platform
+from easyloop.errors import EasyLoopError
 from schemas.requests import DatasetRequested, ImportRequested
 from schemas.serving import ModelDeployFailed
 from tests.integration.gateway.running import Running, running_gateway
@@ -50,6 +54,19 @@ def test_what_is_asked_comes_back_over_the_bus_and_the_process_stops_with_a_stre
         assert streaming.wait(10)
         gateway.process.send_signal(signal.SIGTERM)
         assert gateway.process.wait(STOP_S) == 0
+
+
+def test_what_a_killed_process_had_stored_but_not_sent_is_sent_by_the_next(
+    local_servers: LocalServers, tmp_path: Path
+) -> None:
+    name, kill = f"unsent {uuid.uuid4().hex}", f"{BEFORE_SENDING}=kill_once"
+    with running_gateway(local_servers, tmp_path, EASYLOOP_FAILPOINTS=kill) as dying:
+        with Client(dying.platform) as client, suppress(EasyLoopError):  # it may die before its answer has left
+            client.create_dataset(name)
+        assert dying.process.wait(STOP_S) == -signal.SIGKILL
+    with running_gateway(local_servers, tmp_path) as next_one, Client(next_one.platform) as client:
+        requested = client.events(0, [DatasetRequested.TYPE])
+        assert next(event for event in requested if event.data["name"] == name)
 
 
 def _read_until_it_ends(platform: Platform, streaming: threading.Event) -> None:
