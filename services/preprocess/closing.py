@@ -33,7 +33,10 @@ class ClosedVersion:
         errors = [finding for finding in self.findings if finding.severity == "error"]
         if not errors:
             return None
-        return Failure(code=errors[0].code, sentence=" ".join(f"{e.sentence} {e.remedy}".strip() for e in errors))
+        sentences = [f"{error.sentence} {error.remedy}".strip() for error in errors]
+        if self.manifest.samples:
+            sentences.append(_STAYS)
+        return Failure(code=errors[0].code, sentence=" ".join(sentences))
 
 
 def close_version(
@@ -62,6 +65,7 @@ def close_version(
     )
 
 
+_STAYS = "What was uploaded stays: the next upload adds to it."
 _NO_SAMPLES = "None of the files could be used; the list of rejections says why for each."
 _MEND = "Mend them and upload again."
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from chassis.manifests import Rejection, Sample
+from chassis.manifests import Manifest, Rejection, Sample
 from learning.task import Finding
 
 _NAMED = 5
@@ -35,6 +35,13 @@ def distinct(samples: Iterable[Sample]) -> Distinct:
     rejections += [_disputed(sample, group) for group in disputed for sample in group]
     total = sum(map(len, by_content.values()))
     return Distinct(tuple(kept), tuple(rejections), _findings([sample for sample, _ in repeated], disputed, total))
+
+
+def without_relabelled(before: Manifest, added: Sequence[Manifest]) -> Manifest:
+    """`before` less the contents that arrive anew under another label: what was refused is mended by a new upload."""
+    labels = {sample.blob.sha256: sample.labels for part in added for sample in part.samples}
+    kept = [sample for sample in before.samples if labels.get(sample.blob.sha256, sample.labels) == sample.labels]
+    return Manifest(before.classes, tuple(kept))
 
 
 def _repeated(sample: Sample, first: Sample) -> Rejection:

@@ -38,6 +38,7 @@ class FindingRecord(BaseModel):
 class Version(StoredRecord):
     """One version of a data set, `<dataset>/<version>`. Open until every one of its chunks is read, then final.
 
+    A rejected one keeps its samples: the next version adds to them, as it does to those of a ready one.
     `expected_chunks` is None until ingest has announced how many there are. `manifest` names every sample,
     `rejections` every file that was refused, by ingest or here (both Parquet). `archive_rejections` are ingest's alone.
     """

@@ -10,10 +10,11 @@ from chassis.manifests import MEDIA_TYPE, Manifest, read_manifest, read_rejectio
 from chassis.records import Repository
 from chassis.unit_of_work import UnitOfWork
 from learning.registry import get_task
-from schemas.base import BlobRef, Failure
+from schemas.base import Failure
 from schemas.dataset import DatasetVersionReady, DatasetVersionRejected
 from services.preprocess.closing import ClosedVersion, close_version
 from services.preprocess.deps import PreprocessDeps
+from services.preprocess.duplicates import without_relabelled
 from services.preprocess.records import Chunk, ClassCount, FindingRecord, Version
 
 log = logging.getLogger(__name__)
@@ -67,19 +68,24 @@ async def _close(version: Version, chunks: Sequence[Chunk], deps: PreprocessDeps
             return
 
 
-async def _base(version: Version, deps: PreprocessDeps) -> BlobRef | None:
-    ready = await Repository(deps.database, Version).find({"dataset_id": version.dataset_id, "status": "ready"})
-    earlier = [other for other in ready if other.version < version.version]
-    return max(earlier, key=lambda other: other.version).manifest if earlier else None
+async def _base(version: Version, deps: PreprocessDeps) -> Version | None:
+    """The version before, ready or not: classes may be uploaded one after the other. A deleted one has no samples."""
+    others = await Repository(deps.database, Version).find({"dataset_id": version.dataset_id})
+    earlier = [other for other in others if other.version < version.version and other.manifest is not None]
+    return max(earlier, key=lambda other: other.version, default=None)
 
 
 def _merge(
-    version: Version, base: BlobRef | None, chunks: Sequence[Chunk], deps: PreprocessDeps
+    version: Version, base: Version | None, chunks: Sequence[Chunk], deps: PreprocessDeps
 ) -> tuple[ClosedVersion, dict[str, Any]]:
     """The closed version with its blobs stored, and what changes in its record. Blocking."""
     blobs = deps.blobs
-    before = Manifest((), ()) if base is None else read_manifest(blobs.get(base))
     parts = [read_manifest(blobs.get(chunk.manifest)) for chunk in chunks]
+    before = Manifest((), ())
+    if base is not None and base.manifest is not None:
+        before = read_manifest(blobs.get(base.manifest))
+        if base.status == "rejected":
+            before = without_relabelled(before, parts)
     lists = [version.archive_rejections, *(chunk.rejections for chunk in chunks)]
     refused = [refusal for ref in lists if ref is not None for refusal in read_rejections(blobs.get(ref))]
     closed = close_version(before, parts, refused, get_task(version.task).check)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.inputs.case import Case, good_files, judge, packed
+from tests.inputs.case import Case, judge
 from tests.inputs.test_inputs import CASES
 from tests.platform import Uploaded
 from tests.servers import LocalStack
@@ -38,7 +38,8 @@ def _wrong(case: Case, http: httpx.Client) -> str:
     dataset = http.post("/v1/datasets", json={"name": case.id, "auto_train": "off"}).json()["id"]
     try:
         if case.onto:
-            assert _upload(http, dataset, packed(good_files()), "good.zip").outcome == "ready"
+            before = _upload(http, dataset, case.onto.make(), case.onto.file_name, case.onto.label)
+            assert before.outcome == case.onto.outcome
         judge(case, _upload(http, dataset, case.make(), case.file_name, case.label))
     except AssertionError as error:
         return f"{case.id}: {error}"

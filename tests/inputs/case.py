@@ -15,10 +15,20 @@ from tests.unit.learning.pictures import encoded, noise
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """What is in the data set already, and what became of it."""
+
+    make: Callable[[], bytes]
+    file_name: str = "good.zip"
+    label: str | None = None
+    outcome: str = "ready"
+
+
+@dataclass(frozen=True)
 class Case:
     """`outcome` is `ready` or the code of the failure; `rejected` the codes of the refused files, each as often as it
     occurs; `words` must stand in some sentence of the answer. `limits` replace ingest's, in one process only.
-    `onto` first uploads a good archive into the same data set.
+    `onto` is uploaded into the same data set before.
     """
 
     id: str
@@ -29,7 +39,7 @@ class Case:
     words: tuple[str, ...] = ()
     file_name: str = "photos.zip"
     label: str | None = None
-    onto: bool = False
+    onto: Earlier | None = None
     limits: ArchiveLimits | None = field(default=None)
 
 
@@ -60,6 +70,7 @@ def good_files(count: int = 3) -> dict[str, bytes]:
 
 
 GOOD = {"cat": 3, "dog": 3}
+GOOD_BEFORE = Earlier(lambda: packed(good_files()))
 
 
 def packed(files: Mapping[str | bytes, bytes] | Mapping[str, bytes], **options: Any) -> bytes:

@@ -1,6 +1,6 @@
 """Image lists, and single pictures with their label."""
 
-from tests.inputs.case import GOOD, Case, good_files, packed, picture, tarred
+from tests.inputs.case import GOOD, GOOD_BEFORE, Case, Earlier, good_files, packed, picture, tarred
 from tests.unit.learning.pictures import encoded, noise
 
 JPEG = encoded(noise(60, 40, 77), "JPEG")
@@ -86,7 +86,9 @@ CASES = (
         rejected=("unclear_list",) * 2,
     ),
     Case("csv-empty", lambda: packed(good_files() | {"labels.csv": b""}), classes=GOOD, rejected=("unreadable_list",)),
-    Case("single-jpeg", lambda: JPEG, classes={"cat": 4, "dog": 3}, label="cat", file_name="photo.jpg", onto=True),
+    Case(
+        "single-jpeg", lambda: JPEG, classes={"cat": 4, "dog": 3}, label="cat", file_name="photo.jpg", onto=GOOD_BEFORE
+    ),
     Case(
         "single-png-no-name",
         lambda: picture(5),
@@ -94,9 +96,25 @@ CASES = (
         outcome="class_too_small",
         label="fish",
         file_name="upload",
-        onto=True,
+        onto=GOOD_BEFORE,
     ),
-    Case("single-first", lambda: JPEG, "too_few_classes", label="cat", file_name="photo.jpg"),
+    Case(
+        "single-first",
+        lambda: JPEG,
+        "too_few_classes",
+        label="cat",
+        file_name="photo.jpg",
+        words=("the next upload adds to it",),
+    ),
+    Case(
+        "single-second",
+        lambda: picture(6),
+        "class_too_small",
+        classes={"cat": 1, "dog": 1},
+        label="dog",
+        file_name="photo.png",
+        onto=Earlier(lambda: JPEG, "photo.jpg", "cat", "too_few_classes"),
+    ),
     Case("single-no-label", lambda: JPEG, "label_missing", file_name="photo.jpg", words=("--label",)),
     Case(
         "single-damaged",
@@ -105,7 +123,7 @@ CASES = (
         rejected=("truncated_image",),
         label="cat",
         file_name="photo.jpg",
-        onto=True,
+        onto=GOOD_BEFORE,
     ),
     Case("single-text", lambda: b"hello", "not_an_archive", label="cat", file_name="photo.jpg"),
     Case(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.inputs import list_cases, picture_cases, tar_cases, zip_cases
-from tests.inputs.case import Case, good_files, judge, packed
+from tests.inputs.case import Case, judge
 from tests.platform import InlinePlatform
 
 CASES = (*zip_cases.CASES, *tar_cases.CASES, *list_cases.CASES, *picture_cases.CASES)
@@ -18,7 +18,9 @@ async def test_what_arrives_is_treated_as_the_table_says(case: Case, tmp_path: P
     platform = InlinePlatform(tmp_path, case.limits)
     dataset = await platform.create_dataset()
     if case.onto:
-        assert (await platform.upload(packed(good_files()), "good.zip", dataset_id=dataset)).outcome == "ready"
+        earlier = case.onto
+        before = await platform.upload(earlier.make(), earlier.file_name, earlier.label, dataset)
+        assert before.outcome == earlier.outcome
     judge(case, await platform.upload(case.make(), case.file_name, case.label, dataset))
 
 

@@ -4,10 +4,22 @@ import io
 import zipfile
 
 from services.ingest.archives import ArchiveLimits
-from tests.inputs.case import GOOD, Case, deflated, good_and, good_files, packed, picture, tarred
+from tests.inputs.case import GOOD, Case, Earlier, deflated, good_and, good_files, packed, picture, tarred
 from tests.unit.ingest.archives import ENCRYPTED, SYMLINK, Entry, unicode_path, zipped
 
 FIFO = 0o010644 << 16
+
+
+def _of(label: str) -> dict[str, bytes]:
+    return {name: content for name, content in good_files().items() if name.startswith(f"{label}/")}
+
+
+CATS_BEFORE = Earlier(lambda: packed(_of("cat")), "cats.zip", outcome="too_few_classes")
+ALL_ONE_CLASS_BEFORE = Earlier(
+    lambda: packed({f"pets/{name.replace('/', '-')}": content for name, content in good_files().items()}),
+    "pets.zip",
+    outcome="too_few_classes",
+)
 
 
 def _streamed() -> bytes:
@@ -166,6 +178,8 @@ CASES = (
     Case("zip-10000-files", _ten_thousand, classes={"cat": 20, "dog": 3}, rejected=("duplicate",) * 1000),
     Case("zip-empty-folders", lambda: good_and(Entry("fish/", b"")), classes=GOOD),
     Case("zip-one-class", lambda: packed({f"cat/{n}.png": picture(n) for n in range(4)}), "too_few_classes"),
+    Case("zip-second-class", lambda: packed(_of("dog")), classes=GOOD, onto=CATS_BEFORE),
+    Case("zip-labels-mended", lambda: packed(good_files()), classes=GOOD, onto=ALL_ONE_CLASS_BEFORE),
     Case("zip-one-a-class", lambda: packed({"cat/1.png": picture(1), "dog/1.png": picture(2)}), "class_too_small"),
     Case("zip-class-emoji", lambda: packed(_renamed("cat", "🐈")), classes=_classes(cat="🐈")),
     Case("zip-class-nfd", lambda: packed(_renamed("cat", "cafe\u0301")), classes=_classes(cat="caf\u00e9")),
