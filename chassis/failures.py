@@ -43,6 +43,8 @@ class FailedEvent(StoredRecord):
     code: str = ""
     sentence: str = ""
     next_attempt_at: datetime
+    dead_at: datetime | None = None
+    replays: int = 0
 
     def record(self) -> Record:
         """The record as it came from the bus."""
@@ -130,7 +132,7 @@ class Failures:
 
     async def _bury(self, row: FailedEvent) -> None:
         async with self._deps.unit_of_work() as tx:
-            await tx.records(FailedEvent).save(row.changed(status="dead"))
+            await tx.records(FailedEvent).save(row.changed(status="dead", dead_at=self._deps.clock.now()))
             tx.emit(_dead_letter(row, self._deps.service))
         DEAD_LETTERS.labels(self._deps.service, row.code).inc()
 
@@ -177,4 +179,5 @@ def _dead_letter(row: FailedEvent, service: str) -> EventDeadLettered:
         offset=row.offset,
         attempts=row.attempts,
         failure=Failure(code=row.code, sentence=row.sentence),
+        failure_id=row.id,
     )

@@ -12,6 +12,7 @@ import httpx
 
 from easyloop.calls.data import DataCalls
 from easyloop.calls.models import ModelCalls
+from easyloop.calls.operations import OperationCalls
 from easyloop.calls.publishing import PublishingCalls
 from easyloop.calls.runs import RunCalls
 from easyloop.discovery import Platform, find_platform
@@ -23,7 +24,7 @@ def connect() -> "Client":
     return Client(find_platform())
 
 
-class Client(DataCalls, RunCalls, ModelCalls, PublishingCalls):
+class Client(DataCalls, RunCalls, ModelCalls, PublishingCalls, OperationCalls):
     """Every method raises EasyLoopError, whose sentence says what to do. `transport` replaces the network in tests."""
 
     def __init__(self, platform: Platform, transport: httpx.BaseTransport | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Events that a service gave up on. Each service writes its own `<service>.deadletters`."""
+"""Events that a service gave up on, and the asking for another attempt. Each service writes its own dead letters."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from schemas.base import Event, Failure
 
 
 class EventDeadLettered(Event):
-    """The event's handler failed for good. The event itself stays in the service's failures and can be replayed."""
+    """The event's handler failed for good. It stays in the service's failures as `failure_id`, to be replayed."""
 
     TYPE: ClassVar[str] = "easyloop.event.deadlettered.v1"
     KEY: ClassVar[str] = "event_key"
@@ -22,3 +22,15 @@ class EventDeadLettered(Event):
     offset: NonNegativeInt
     attempts: NonNegativeInt
     failure: Failure
+    failure_id: str | None = None
+
+
+class DeadLetterReplayRequested(Event):
+    """Someone asks the service to try again what it gave up on, from the first attempt."""
+
+    TYPE: ClassVar[str] = "easyloop.deadletter.replay.requested.v1"
+    KEY: ClassVar[str] = "failure_id"
+
+    service: str
+    failure_id: str
+    actor: str = "admin"

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until it is over.")]
+Actor = Annotated[str, typer.Option(help="who, for the history", envvar="USER")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from easyloop import showing
+from easyloop.commands.options import Actor
 from easyloop.model_answers import PublishPolicy
 from easyloop.session import session
 
 Reason = Annotated[str, typer.Option(help="why, for the history")]
-Actor = Annotated[str, typer.Option(help="who, for the history", envvar="USER")]
 
 
 class Publish(StrEnum):

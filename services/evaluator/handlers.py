@@ -5,8 +5,10 @@ from typing import Any
 from chassis.deps import Handlers
 from chassis.job_keys import close_key, enqueue_if_open
 from chassis.jobs import Job, JobKind, Message
+from chassis.replaying import rearm
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import Failure
+from schemas.deadletter import DeadLetterReplayRequested
 from schemas.learning import EvaluationFailed, ModelEvaluated, ModelTrained
 from schemas.run import RunEnded
 from services.evaluator.incumbents import EvaluatorDeps, Incumbent, incumbent_of
@@ -53,6 +55,6 @@ def _document(incumbent: Incumbent | None) -> dict[str, Any] | None:
     return {"version": incumbent.version, "bundle": incumbent.bundle.model_dump(mode="json")}
 
 
-HANDLERS: Handlers = {ModelTrained: start_evaluation, RunEnded: stop_evaluation}
+HANDLERS: Handlers = {ModelTrained: start_evaluation, RunEnded: stop_evaluation, DeadLetterReplayRequested: rearm}
 
 EVALUATION_JOB: JobKind[EvaluatorDeps] = JobKind(EVALUATION, refuse_message, complete_evaluation, fail_evaluation)

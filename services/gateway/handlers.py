@@ -1,9 +1,11 @@
 """What the gateway does with each event: archive it, and look after the models it serves when an alias moved."""
 
 from chassis.deps import Handlers
+from chassis.replaying import rearm_within
 from chassis.telemetry import current_traceparent
 from schemas.base import Event
 from schemas.catalog import EVENTS
+from schemas.deadletter import DeadLetterReplayRequested
 from schemas.deletion import DatasetDeleted, DatasetVersionDeleted, ModelDeleted
 from schemas.run import ModelAliasChanged, RunStarted
 from services.gateway.archive import append
@@ -61,10 +63,20 @@ async def archive_and_unload(event: ModelDeleted, deps: GatewayDeps) -> None:
     deps.aliases_wake.set()
 
 
+async def archive_and_rearm(event: DeadLetterReplayRequested, deps: GatewayDeps) -> None:
+    """Archive the event, and try again what the gateway itself gave up on."""
+    async with deps.unit_of_work(cause=event) as tx:
+        await append(tx, event)
+        if event.service == deps.service:
+            await rearm_within(tx, event, deps)
+    deps.archived.notify()
+
+
 HANDLERS: Handlers = dict.fromkeys(EVENTS.values(), archive) | {
     ModelAliasChanged: archive_and_reload,
     RunStarted: archive_and_get_ready,
     DatasetDeleted: archive_and_forget_dataset,
     DatasetVersionDeleted: archive_and_forget_version,
     ModelDeleted: archive_and_unload,
+    DeadLetterReplayRequested: archive_and_rearm,
 }

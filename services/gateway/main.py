@@ -25,7 +25,7 @@ from services.gateway.settings import GatewaySettings
 from services.gateway.upload_job import UploadJob
 
 NAME = "gateway"
-READS = ("ingest", "preprocess", "registry")
+READS = ("ingest", "preprocess", "hpo", "trainer", "evaluator", "registry")
 INDEXES = (*archive.INDEXES, *requests.INDEXES, *uploads.INDEXES, *writing.INDEXES)
 
 

@@ -3,8 +3,10 @@
 from chassis.deps import Deps, Handlers
 from chassis.job_keys import close_key, enqueue_if_open
 from chassis.jobs import Job, JobKind, Message
+from chassis.replaying import rearm
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import Failure
+from schemas.deadletter import DeadLetterReplayRequested
 from schemas.learning import StudyCompleted, StudyFailed, StudyProgressed, StudyStarted, TrialCompleted
 from schemas.run import RunEnded, RunStarted
 
@@ -54,6 +56,6 @@ async def fail_study(job: Job, failure: Failure, tx: UnitOfWork, deps: Deps) -> 
     tx.emit(StudyFailed(project_id=order.project_id, run_id=order.run_id, failure=failure))
 
 
-HANDLERS: Handlers = {RunStarted: start_study, RunEnded: stop_study}
+HANDLERS: Handlers = {RunStarted: start_study, RunEnded: stop_study, DeadLetterReplayRequested: rearm}
 
 STUDY_JOB: JobKind[Deps] = JobKind(STUDY, say_what_happens, complete_study, fail_study)

@@ -3,10 +3,12 @@
 from chassis.deps import Deps, Handlers
 from chassis.errors import PermanentError
 from chassis.jobs import Job, JobKind, Message, enqueue
+from chassis.replaying import rearm
 from chassis.unit_of_work import UnitOfWork
 from learning.registry import task_names
 from schemas.base import Failure
 from schemas.dataset import DatasetCreated, DatasetVersionIngested, ImportAccepted, ImportRejected, SamplesIngested
+from schemas.deadletter import DeadLetterReplayRequested
 from schemas.deletion import DatasetDeleteRequested, DatasetVersionDeleted
 from schemas.requests import DatasetRequested, ImportRequested
 from services.ingest.deleting import delete_dataset, forget_version
@@ -163,5 +165,6 @@ HANDLERS: Handlers = {
     ImportRequested: accept_import,
     DatasetDeleteRequested: delete_dataset,
     DatasetVersionDeleted: forget_version,
+    DeadLetterReplayRequested: rearm,
 }
 JOB_KINDS: tuple[JobKind[Deps], ...] = (JobKind(IMPORT, announce_chunk, end_import, reject_import),)

@@ -4,6 +4,7 @@ import asyncio
 
 from chassis.deps import Handlers
 from chassis.manifests import MEDIA_TYPE, write_manifest, write_rejections
+from chassis.replaying import rearm
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import Event
 from schemas.dataset import (
@@ -13,6 +14,7 @@ from schemas.dataset import (
     SamplesIngested,
     SamplesPreprocessed,
 )
+from schemas.deadletter import DeadLetterReplayRequested
 from schemas.deletion import DatasetDeleted, DatasetVersionDeleteRequested
 from services.preprocess.chunk_reading import ReadChunk
 from services.preprocess.deleting import delete_version, forget_dataset
@@ -127,4 +129,5 @@ HANDLERS: Handlers = {
     DatasetVersionIngested: expect_chunks,
     DatasetVersionDeleteRequested: delete_version,
     DatasetDeleted: forget_dataset,
+    DeadLetterReplayRequested: rearm,
 }

@@ -1,10 +1,11 @@
 """What the registry does with each event."""
 
 from chassis.deps import Deps, Handlers
+from chassis.replaying import rearm
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import AutoTrain, Preset
 from schemas.dataset import DatasetVersionReady, DatasetVersionRejected
-from schemas.deadletter import EventDeadLettered
+from schemas.deadletter import DeadLetterReplayRequested, EventDeadLettered
 from schemas.deletion import DatasetDeleted, DatasetVersionDeleted, ModelDeleteRequested, ModelVersionDeleteRequested
 from schemas.learning import EvaluationFailed, ModelEvaluated, ModelTrained, StudyCompleted, StudyFailed, TrainingFailed
 from schemas.publishing import AliasRollbackRequested, PolicySetRequested
@@ -151,4 +152,5 @@ HANDLERS: Handlers = {
     ModelVersionDeleteRequested: delete_model_version,
     DatasetDeleted: forget_dataset,
     DatasetVersionDeleted: forget_version,
+    DeadLetterReplayRequested: rearm,
 }

@@ -5,8 +5,10 @@ import asyncio
 from chassis.deps import Deps, Handlers
 from chassis.job_keys import close_key, enqueue_if_open
 from chassis.jobs import Job, JobKind, Message
+from chassis.replaying import rearm
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import Failure
+from schemas.deadletter import DeadLetterReplayRequested
 from schemas.learning import ModelTrained, StudyCompleted, TrainingFailed, TrainingProgressed
 from schemas.run import RunEnded
 from services.trainer.checkpoints import delete_checkpoints
@@ -50,6 +52,6 @@ async def fail_training(job: Job, failure: Failure, tx: UnitOfWork, deps: Deps) 
     tx.emit(TrainingFailed(project_id=order["project_id"], run_id=order["run_id"], failure=failure))
 
 
-HANDLERS: Handlers = {StudyCompleted: start_training, RunEnded: stop_training}
+HANDLERS: Handlers = {StudyCompleted: start_training, RunEnded: stop_training, DeadLetterReplayRequested: rearm}
 
 TRAINING_JOB: JobKind[Deps] = JobKind(TRAINING, say_progress, complete_training, fail_training)

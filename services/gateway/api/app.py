@@ -9,6 +9,7 @@ from opentelemetry.trace import TracerProvider
 
 from services.gateway.api import (
     datasets,
+    deadletters,
     deletions,
     events,
     faults,
@@ -31,6 +32,19 @@ DESCRIPTION = (
     "Upload data, start training, see how good the model is, publish it, predict. Errors are problem documents "
     "(RFC 9457) with a stable code. What takes longer is answered 202 with the address to watch."
 )
+PARTS = (
+    datasets,
+    imports,
+    uploads,
+    upload_parts,
+    runs,
+    events,
+    models,
+    publishing,
+    predict,
+    deletions,
+    deadletters,
+)
 # Probes, streams that never end and this page itself would fill the traces with noise.
 UNTRACED = "/health/,/metrics,/events,/trace$,/openapi.json,/docs,/static-offline-docs/"
 
@@ -44,7 +58,19 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     app.state.context = context
     guards = [Depends(require_admin), Depends(require_prepared), Depends(require_json)]
     shared = problems(400, 401, 403, 408, 413, 415, 422, 500, 503)
-    for part in (datasets, imports, uploads, upload_parts, runs, events, models, publishing, predict, deletions):
+    for part in (
+        datasets,
+        imports,
+        uploads,
+        upload_parts,
+        runs,
+        events,
+        models,
+        publishing,
+        predict,
+        deletions,
+        deadletters,
+    ):
         app.include_router(part.router, dependencies=guards, responses=shared)
     health.install(app)
     faults.install(app)

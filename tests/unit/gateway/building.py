@@ -84,6 +84,8 @@ class Gateway:
         self.ingest, self.preprocess, self.registry = FakeDatabase(), FakeDatabase(), FakeDatabase()
         self.prepared_tasks: list[str] = []
         read = {"ingest": self.ingest, "preprocess": self.preprocess, "registry": self.registry}
+        read |= {name: FakeDatabase() for name in ("hpo", "trainer", "evaluator")}
+        self.databases = read
         self.blobs = FakeBlobStore()
         self.sessions = FakeUploadSessions(self.blobs, self.clock)
         shared = replace(build_deps("gateway", clock=self.clock), blobs=self.blobs)
