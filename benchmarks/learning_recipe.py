@@ -25,7 +25,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-from learning.backbones.build_runner import build_backbone
 from learning.errors import SampleRejected
 from learning.registry import get_task
 from learning.search_space import draw
@@ -94,7 +93,7 @@ def main() -> None:
     parser.add_argument("--preset", default="fast")
     parser.add_argument("--budget", type=float, default=120.0, help="seconds")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--backbone", type=Path, help="folder of a built backbone; built when left out")
+    parser.add_argument("--backbones", type=Path, help="folder of built backbones; built when left out")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         print(json.dumps(run(options, Path(scratch))))
@@ -102,17 +101,17 @@ def main() -> None:
 
 def run(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
     seconds: Seconds = {}
-    backbone = options.backbone or scratch / "backbone"
-    with timed(seconds, "backbone"):
-        build_backbone(backbone)
+    backbones = options.backbones or scratch / "backbones"
     with timed(seconds, "read"):
         samples = read_archive(options.data / options.train, scratch)
     class_ids = sorted({sample.labels[0] for sample in samples})
     classes = [ClassInfo(class_id, class_id) for class_id in class_ids]
     sides = assign_sides([(sample.sha, sample.labels[0]) for sample in samples])
     plan = TASK.plan(options.budget, options.preset, len(samples), len(class_ids), options.seed)
+    with timed(seconds, "backbone"):
+        TASK.prepare(plan.recipe, backbones)
     with timed(seconds, "features"):
-        features = TASK.features(samples, class_ids, plan.recipe, backbone, lambda _: None)
+        features = TASK.features(samples, class_ids, plan.recipe, backbones, lambda _: None)
     train = features.subset([sha for sha in features.shas if sides[sha] == "train"])
     validation = features.subset([sha for sha in features.shas if sides[sha] == "validation"])
     with timed(seconds, "search"):
@@ -121,7 +120,7 @@ def run(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
     with timed(seconds, "fit"):
         *_, last = TASK.fit(candidate, plan.epochs, plan.seed, final, None)
     with timed(seconds, "export"):
-        TASK.export(last.model, classes, calibration, backbone, scratch / "bundle")
+        TASK.export(last.model, classes, calibration, backbones, scratch / "bundle")
     own = [sample for sample in samples if sides[sample.sha] == "test"]
     own_report, _ = score(scratch / "bundle", own, classes)
     report, milliseconds = score(scratch / "bundle", read_archive(options.data / options.test, scratch), classes)

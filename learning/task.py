@@ -239,16 +239,22 @@ class TaskPlugin(Protocol):
     def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
         """The study for this budget (seconds, features included). Deterministic. Raises PlanImpossibleError."""
 
+    def prepare(self, recipe: Json, backbones: Path) -> dict[str, str]:
+        """Build, below the folder `backbones`, what the recipe needs and is not there yet; its files' hashes by name.
+
+        Raises ArtefactInvalidError for a damaged or unknown backbone.
+        """
+
     def features(
         self,
         samples: Sequence[LabelledSample],
         class_ids: Sequence[str],
         recipe: Json,
-        backbone: Path,
+        backbones: Path,
         progress: Progress,
         known: FeatureSet | None = None,
     ) -> FeatureSet:
-        """Compute features by the plan's recipe with the backbone folder; what `known` holds is not redone.
+        """Compute features by the plan's recipe; what `known` holds is not redone. `prepare` came before.
 
         Deterministic. Raises SampleRejected for a file that cannot be decoded, ArtefactInvalidError for a bad backbone.
         """
@@ -274,7 +280,7 @@ class TaskPlugin(Protocol):
         model: bytes,
         classes: Sequence[ClassInfo],
         calibration: Calibration,
-        backbone: Path,
+        backbones: Path,
         out: Path,
     ) -> BundleManifest:
         """Write the bundle into the new folder `out`. `classes` are in the order of `class_ids` above."""

@@ -97,12 +97,16 @@ class FakeTask:
         recipe = {"views": 1}
         return StudyPlan("fake", preset, seed, recipe, {}, self.starts, len(self.starts), self.epochs, 1, 3, 1.0)
 
+    def prepare(self, recipe: Json, backbones: Path) -> dict[str, str]:
+        """See TaskPlugin."""
+        return {"net.onnx": "0" * 64}
+
     def features(
         self,
         samples: Sequence[LabelledSample],
         class_ids: Sequence[str],
         recipe: Json,
-        backbone: Path,
+        backbones: Path,
         progress: Progress,
         known: FeatureSet | None = None,
     ) -> FeatureSet:
@@ -144,7 +148,7 @@ class FakeTask:
             yield FitStep(epoch, epoch / epochs, {"loss": 1.0 / epoch}, state, model)
 
     def export(
-        self, model: bytes, classes: Sequence[ClassInfo], calibration: Calibration, backbone: Path, out: Path
+        self, model: bytes, classes: Sequence[ClassInfo], calibration: Calibration, backbones: Path, out: Path
     ) -> BundleManifest:
         """See TaskPlugin."""
         document = {

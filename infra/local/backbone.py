@@ -1,7 +1,6 @@
 """Building the image backbone beside the start of the servers; done once by a user, then copied."""
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import platformdirs
 from infra.local.errors import StackError
 from infra.local.layout import REPOSITORY
 from infra.local.log_tail import log_tail
+from learning.backbones.description import DEFAULT_BACKBONE, DESCRIPTION_FILE
 
 BUILD_SECONDS = 300
 SOURCES = REPOSITORY / "learning" / "backbones"
@@ -49,15 +49,18 @@ class BackboneBuild:
 
 
 @contextmanager
-def building_backbone(folder: Path, log: Path) -> Iterator[BackboneBuild]:
-    """Build the backbone in a process of its own unless it is in `folder` or kept; leaving early ends the build."""
-    kept = kept_backbone()
-    if not (folder / "backbone.json").exists() and kept.is_dir():
+def building_backbone(root: Path, log: Path) -> Iterator[BackboneBuild]:
+    """Build the default backbone in a process of its own unless it is there or kept; leaving early ends the build.
+
+    The others are built by the first training that wants them.
+    """
+    folder, kept = root / DEFAULT_BACKBONE, kept_backbone()
+    if not (folder / DESCRIPTION_FILE).exists() and kept.is_dir():
         copy_whole(kept, folder)
-    if (folder / "backbone.json").exists():
+    if (folder / DESCRIPTION_FILE).exists():
         yield BackboneBuild(None, folder, log, time.monotonic())
         return
-    process = _launch(folder, log)
+    process = _launch(root, log)
     try:
         yield BackboneBuild(process, folder, log, time.monotonic())
     finally:
@@ -66,14 +69,13 @@ def building_backbone(folder: Path, log: Path) -> Iterator[BackboneBuild]:
             process.wait()
 
 
-def _launch(folder: Path, log: Path) -> subprocess.Popen[bytes]:
+def _launch(root: Path, log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", "learning.backbones", str(folder)],
+            [sys.executable, "-m", "learning.backbones", str(root)],
             cwd=REPOSITORY,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "MKL_DEBUG_CPU_TYPE": "5", "OMP_NUM_THREADS": str(os.cpu_count() or 1)},
         )
 
 

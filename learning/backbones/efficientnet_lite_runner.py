@@ -1,9 +1,7 @@
-"""EfficientNet-Lite0 as a Paddle network: uint8 pictures in, features out.
+"""EfficientNet-Lite as a Paddle network: uint8 pictures in, features out.
 
 Importing this module imports Paddle; set MKL_DEBUG_CPU_TYPE=5 and OMP_NUM_THREADS before.
 """
-
-from collections.abc import Mapping
 
 import paddle
 import paddle.nn.functional as F  # noqa: N812  (the field's usual name)
@@ -15,7 +13,8 @@ from learning.backbones.efficientnet_lite import (
     PIXEL_SCALE,
     STEM_CHANNELS,
     BlockShape,
-    Layer,
+    Layers,
+    Variant,
     block_shapes,
 )
 
@@ -25,12 +24,11 @@ class InvertedResidual(nn.Layer):  # type: ignore[misc]  # Paddle's classes are 
 
     def __init__(self, shape: BlockShape) -> None:
         super().__init__()
-        hidden = shape.channels_in * shape.expansion
         self.is_residual = shape.is_residual
-        self.expand = nn.Conv2D(shape.channels_in, hidden, 1) if shape.expansion > 1 else None
+        self.expand = nn.Conv2D(shape.channels_in, shape.hidden, 1) if shape.expansion > 1 else None
         padding = (shape.kernel - 1) // 2
-        self.depthwise = nn.Conv2D(hidden, hidden, shape.kernel, shape.stride, padding, groups=hidden)
-        self.project = nn.Conv2D(hidden, shape.channels_out, 1)
+        self.depthwise = nn.Conv2D(shape.hidden, shape.hidden, shape.kernel, shape.stride, padding, groups=shape.hidden)
+        self.project = nn.Conv2D(shape.hidden, shape.channels_out, 1)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         y = x if self.expand is None else F.relu6(self.expand(x))
@@ -38,14 +36,15 @@ class InvertedResidual(nn.Layer):  # type: ignore[misc]  # Paddle's classes are 
         return x + y if self.is_residual else y
 
 
-class EfficientNetLite0(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped here
-    """uint8 [N, H, W, 3] (RGB) -> float32 features [N, 1280]; H and W are multiples of 32."""
+class EfficientNetLite(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped here
+    """uint8 [N, H, W, 3] (RGB) -> float32 features [N, 1280]."""
 
-    def __init__(self, layers: Mapping[str, Layer]) -> None:
+    def __init__(self, variant: Variant, layers: Layers) -> None:
         super().__init__()
+        shapes = block_shapes(variant)
         self.stem = nn.Conv2D(3, STEM_CHANNELS, 3, 2, 1)
-        self.blocks = nn.LayerList([InvertedResidual(shape) for shape in block_shapes()])
-        self.head = nn.Conv2D(block_shapes()[-1].channels_out, FEATURE_DIM, 1)
+        self.blocks = nn.LayerList([InvertedResidual(shape) for shape in shapes])
+        self.head = nn.Conv2D(shapes[-1].channels_out, FEATURE_DIM, 1)
         self.set_state_dict(_state(layers))
         self.eval()
 
@@ -57,7 +56,7 @@ class EfficientNetLite0(nn.Layer):  # type: ignore[misc]  # Paddle's classes are
         return F.relu6(self.head(x)).mean([2, 3])
 
 
-def _state(layers: Mapping[str, Layer]) -> dict[str, paddle.Tensor]:
+def _state(layers: Layers) -> dict[str, paddle.Tensor]:
     state = {}
     for name, layer in layers.items():
         if name != "classifier":

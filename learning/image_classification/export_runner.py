@@ -7,19 +7,20 @@ import paddle.nn.functional as F  # noqa: N812  (the field's usual name)
 from paddle import nn
 from paddle.static import InputSpec
 
-from learning.backbones.efficientnet_lite import RESOLUTION, pretrained_layers
-from learning.backbones.efficientnet_lite_runner import EfficientNetLite0
-from learning.image_classification.head_weights import HeadWeights
+from learning.backbones.efficientnet_lite import VARIANTS, pretrained_layers
+from learning.backbones.efficientnet_lite_runner import EfficientNetLite
+from learning.image_classification.model_file import ImageModel
 
 
 class Classifier(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untyped here
     """uint8 [N, S, S, 3] -> float32 scores [N, C]."""
 
-    def __init__(self, head: HeadWeights, temperature: float) -> None:
+    def __init__(self, model: ImageModel, temperature: float) -> None:
         super().__init__()
-        self.backbone = EfficientNetLite0(pretrained_layers())
-        self.head, self.temperature = head, temperature
-        for name, array in head.arrays.items():
+        variant = VARIANTS[model.backbone]
+        self.backbone = EfficientNetLite(variant, pretrained_layers(variant))
+        self.head, self.temperature = model.head, temperature
+        for name, array in model.head.arrays.items():
             self.register_buffer(name, paddle.to_tensor(array))
         self.eval()
 
@@ -41,9 +42,10 @@ class Classifier(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untype
         return x @ self.kernel + self.bias
 
 
-def export_paddle(head: HeadWeights, temperature: float, folder: Path) -> None:
+def export_paddle(model: ImageModel, temperature: float, folder: Path) -> None:
     """Write model.json and model.pdiparams into `folder`, for paddle.inference or paddle.jit.load."""
     paddle.disable_static()
-    spec = [InputSpec([None, RESOLUTION, RESOLUTION, 3], "uint8", "pictures")]
-    static = paddle.jit.to_static(Classifier(head, temperature), input_spec=spec, full_graph=True)
+    side = VARIANTS[model.backbone].resolution
+    spec = [InputSpec([None, side, side, 3], "uint8", "pictures")]
+    static = paddle.jit.to_static(Classifier(model, temperature), input_spec=spec, full_graph=True)
     paddle.jit.save(static, str(folder / "model"))

@@ -6,23 +6,14 @@ cosine: z = gain * unit(x) @ kernel, whose columns have length 1
 x is float [N, D], z float32 [N, C] (logits).
 """
 
-import io
-import zipfile
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from learning.errors import ArtefactInvalidError
-
 HeadKind: TypeAlias = Literal["linear", "cosine", "mlp"]
 HEAD_KINDS: tuple[HeadKind, ...] = ("linear", "cosine", "mlp")
-_ARRAYS: dict[str, tuple[str, ...]] = {
-    "linear": ("mean", "scale", "kernel", "bias"),
-    "cosine": ("gain", "kernel"),
-    "mlp": ("mean", "scale", "hidden_kernel", "hidden_bias", "kernel", "bias"),
-}
 _TINY = 1e-12
 
 
@@ -56,21 +47,3 @@ class HeadWeights:
         """float [V, N, D] (view 1 being the mirror image of view 0) -> float32 [N, C], as the exported model has."""
         counted = values[:2] if self.is_mirrored else values[:1]
         return np.asarray(np.mean([self.logits(view) for view in counted], axis=0), np.float32)
-
-    def to_bytes(self) -> bytes:
-        """An .npz file in memory."""
-        target = io.BytesIO()
-        named = {"kind": np.array(self.kind), "is_mirrored": np.array(self.is_mirrored)}
-        np.savez(target, **named, **self.arrays)  # type: ignore[arg-type]  # numpy's stub sees a flag
-        return target.getvalue()
-
-
-def head_from_bytes(stored: bytes) -> HeadWeights:
-    """Read what `to_bytes` wrote. Raises ArtefactInvalidError."""
-    try:
-        with np.load(io.BytesIO(stored), allow_pickle=False) as file:
-            kind = cast(HeadKind, str(file["kind"]))
-            return HeadWeights(kind, bool(file["is_mirrored"]), {name: file[name] for name in _ARRAYS[kind]})
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        sentence = f"The trained head cannot be read ({error}); train the model again."
-        raise ArtefactInvalidError("head_damaged", sentence) from error

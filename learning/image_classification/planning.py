@@ -3,6 +3,7 @@
 Costs are those of a slow two-core machine, so a plan seldom overruns; a faster one simply ends sooner.
 """
 
+from learning.backbones.description import DEFAULT_BACKBONE
 from learning.errors import PlanImpossibleError
 from learning.image_classification.views import AUGMENTATION
 from learning.task import Candidate, Json, StudyPlan
@@ -54,7 +55,13 @@ def plan_study(budget_seconds: float, preset: str, sample_count: int, class_coun
         task="image_classification",
         preset=preset,
         seed=seed,
-        recipe={"precision": "int8", "augmentation": AUGMENTATION, "views": work["views"], "seed": seed},
+        recipe={
+            "backbone": DEFAULT_BACKBONE,
+            "precision": "int8",
+            "augmentation": AUGMENTATION,
+            "views": work["views"],
+            "seed": seed,
+        },
         space={**_SPACE, **folds},
         starts=tuple({**start, **folds} for start in _STARTS),
         trials=work["trials"],

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from learning.backbones.description import read_backbone
+from learning.backbones.library import backbone_folder, backbone_of, ensure_backbone
 from learning.device import Device
 from learning.errors import ArtefactInvalidError
 from learning.image_classification import features as feature_files
 from learning.image_classification.bundle import MODEL_FILE, write_manifest
 from learning.image_classification.checks import check_classes
 from learning.image_classification.features import ImageFeatures
-from learning.image_classification.head_weights import head_from_bytes
+from learning.image_classification.model_file import model_from_bytes
 from learning.image_classification.planning import plan_study
 from learning.image_classification.predictor import ImagePredictor
 from learning.image_classification.reading import EXTENSIONS, read_picture
@@ -56,16 +57,20 @@ class ImageClassification:
     def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
         return plan_study(budget_seconds, preset, sample_count, class_count, seed)
 
+    def prepare(self, recipe: Json, backbones: Path) -> dict[str, str]:
+        return ensure_backbone(backbones, backbone_of(recipe)).files
+
     def features(
         self,
         samples: Sequence[LabelledSample],
         class_ids: Sequence[str],
         recipe: Json,
-        backbone: Path,
+        backbones: Path,
         progress: Progress,
         known: FeatureSet | None = None,
     ) -> FeatureSet:
-        return feature_files.extract_features(samples, class_ids, recipe, backbone, progress, known)
+        folder = backbone_folder(backbones, backbone_of(recipe))
+        return feature_files.extract_features(samples, class_ids, recipe, folder, progress, known)
 
     def load_features(self, path: Path) -> FeatureSet:
         return feature_files.load_features(path)
@@ -85,23 +90,27 @@ class ImageClassification:
         model: bytes,
         classes: Sequence[ClassInfo],
         calibration: Calibration,
-        backbone: Path,
+        backbones: Path,
         out: Path,
     ) -> BundleManifest:
         from learning.image_classification.export_runner import export_paddle  # imports Paddle
         from learning.image_classification.onnx_graph import write_onnx  # a process that only predicts needs no onnx
 
-        head = head_from_bytes(model)
+        trained = model_from_bytes(model)
+        head = trained.head
         if head.class_count != len(classes):
             sentence = f"The model tells {head.class_count} classes apart, but {len(classes)} are named; train again."
             raise ArtefactInvalidError("classes_differ", sentence)
-        described = read_backbone(backbone)
+        folder_of_backbone = backbone_folder(backbones, trained.backbone)
+        described = read_backbone(folder_of_backbone)
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=".bundle-") as scratch:
             folder = Path(scratch) / "bundle"
             (folder / "paddle").mkdir(parents=True)
-            write_onnx(described.path_of(backbone, "int8"), head, calibration.temperature, folder / MODEL_FILE)
-            export_paddle(head, calibration.temperature, folder / "paddle")
+            write_onnx(
+                described.path_of(folder_of_backbone, "int8"), head, calibration.temperature, folder / MODEL_FILE
+            )
+            export_paddle(trained, calibration.temperature, folder / "paddle")
             manifest = write_manifest(folder, classes, calibration, head, described)
             folder.rename(out)
         return manifest

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from learning.backbones.library import backbone_of
 from learning.device import Device
 from learning.errors import PlanImpossibleError
 from learning.image_classification.calibration import fit_calibration, log_loss, softmax
 from learning.image_classification.candidates import head_parameters
 from learning.image_classification.features import ImageFeatures
+from learning.image_classification.model_file import ImageModel
 from learning.task import Candidate, FitStep, TrialReport
 
 if TYPE_CHECKING:
@@ -54,7 +56,8 @@ def run_fit(
         loss = training.run_epoch()
         if training.epoch % every == 0 and training.epoch < epochs:
             yield FitStep(training.epoch, training.epoch / epochs, {"loss": loss}, training.checkpoint())
-    yield FitStep(epochs, 1.0, {"loss": loss}, training.checkpoint(), training.weights().to_bytes())
+    model = ImageModel(backbone_of(features.recipe), training.weights())
+    yield FitStep(epochs, 1.0, {"loss": loss}, training.checkpoint(), model.to_bytes())
 
 
 def start_training(

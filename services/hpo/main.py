@@ -44,7 +44,6 @@ async def serve(settings: HpoSettings) -> None:
 def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
     """The work of the job process. Its libraries are imported here, so that the service itself stays small."""
     from learning.registry import get_task
-    from services.hpo.backbone_runner import ensure_backbone
     from services.hpo.ray_runner import RaySearch
     from services.hpo.study_job import StudyJob
 
@@ -57,7 +56,7 @@ def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
         search=RaySearch(settings.ray_address, settings.scratch_dir / "jobs"),
         clock=SystemClock(),
         plugin_of=get_task,
-        ensure_backbone=lambda: ensure_backbone(settings.backbone_path),
+        backbones=settings.backbone_path,
     )
     return job.run(context)
 

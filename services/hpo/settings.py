@@ -11,7 +11,7 @@ class HpoSettings(ServiceSettings):
     """Settings of hpo."""
 
     backbone_dir: Path | None = Field(
-        default=None, description="folder of the backbone; <data_dir>/backbones when unset"
+        default=None, description="folder of the backbones, one folder each; <data_dir>/backbones when unset"
     )
     ray_address: str | None = Field(
         default=None, description="host:port of a Ray head; a private runtime a study when unset"
@@ -19,5 +19,5 @@ class HpoSettings(ServiceSettings):
 
     @property
     def backbone_path(self) -> Path:
-        """Where the backbone lies, or is built at first use."""
+        """Where the backbones lie, or are built at first use."""
         return self.backbone_dir or self.data_dir / "backbones"

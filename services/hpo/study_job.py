@@ -26,14 +26,6 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Backbone:
-    """The folder of the pretrained network and its files' hashes."""
-
-    folder: Path
-    files: dict[str, str]
-
-
-@dataclass(frozen=True)
 class Found:
     """Features of train + validation and where they are kept."""
 
@@ -57,7 +49,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class StudyJob:
-    """Everything a study needs; `ensure_backbone` builds the network where it is not there yet."""
+    """Everything a study needs; pretrained networks lie, or are built, below the folder `backbones`."""
 
     blobs: BlobStore
     cache: LocalBlobCache
@@ -65,7 +57,7 @@ class StudyJob:
     search: TrialSearch
     clock: Clock
     plugin_of: Callable[[str], TaskPlugin]
-    ensure_backbone: Callable[[], Backbone]
+    backbones: Path
 
     def run(self, context: JobContext) -> dict[str, Any]:
         """Raises PermanentError: nothing to train on, a sample gone, or no candidate that could be trained."""
@@ -103,8 +95,8 @@ class StudyJob:
         folder: Path,
         timing: Timing,
     ) -> Found:
-        backbone = self.ensure_backbone()
-        key = FeatureKey(plan.recipe, backbone.files, order.dataset_id, order.manifest.sha256)
+        files = plugin.prepare(plan.recipe, self.backbones)
+        key = FeatureKey(plan.recipe, files, order.dataset_id, order.manifest.sha256)
         cache = FeatureCache(self.blobs, order.project_id, order.dataset_id, plugin, folder)
         if (exact := cache.find(key.exact)) is not None:
             timing.ends("features")
@@ -119,7 +111,7 @@ class StudyJob:
             samples,
             data.class_ids,
             plan.recipe,
-            backbone.folder,
+            self.backbones,
             _progress(context, "features", "computing_features"),
             latest[1] if latest else None,
         )

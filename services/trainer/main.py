@@ -42,7 +42,7 @@ def train(settings: TrainerSettings, context: JobContext) -> dict[str, Any]:
         blobs=blobs,
         cache=LocalBlobCache(blobs, settings.scratch_dir / "samples"),
         scratch_dir=settings.scratch_dir,
-        backbone=settings.backbone_path,
+        backbones=settings.backbone_path,
         plugin_of=lambda task: get_task(task, choose_device()),
         reach=Failpoints.parse(settings.failpoints, settings.data_dir).reach,
     )

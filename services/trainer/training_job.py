@@ -33,7 +33,7 @@ class TrainingJob:
     blobs: BlobStore
     cache: LocalBlobCache
     scratch_dir: Path
-    backbone: Path
+    backbones: Path
     plugin_of: Callable[[str], TaskPlugin]
     reach: Callable[[str], None]
 
@@ -47,6 +47,7 @@ class TrainingJob:
         started = time.monotonic()
         plugin = self.plugin_of(order.task)
         winner = Winner.model_validate_json(self.blobs.get(order.winner))
+        plugin.prepare(winner.recipe, self.backbones)
         features = self._features(context, order, winner, plugin, folder)
         last = self._fit(context, order, winner, plugin, features)
         context.progress("exporting", 0.0, "exporting_model")
@@ -71,7 +72,7 @@ class TrainingJob:
             labelled,
             data.class_ids,
             winner.recipe,
-            self.backbone,
+            self.backbones,
             lambda fraction: context.progress("features", fraction, "computing_features"),
             kept,
         )
@@ -107,7 +108,7 @@ class TrainingJob:
     def _export(self, order: StudyCompleted, winner: Winner, plugin: TaskPlugin, model: bytes, folder: Path) -> BlobRef:
         calibration = Calibration(winner.calibration.temperature, winner.calibration.threshold)
         classes = [ClassInfo(each.id, each.name) for each in winner.classes]
-        plugin.export(model, classes, calibration, self.backbone, folder / "bundle")
+        plugin.export(model, classes, calibration, self.backbones, folder / "bundle")
         archive = folder / "bundle.zip"
         write_bundle(folder / "bundle", archive)
         return self.blobs.put_file(order.project_id, archive, BUNDLE_TYPE)

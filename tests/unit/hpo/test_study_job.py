@@ -14,7 +14,7 @@ from learning.task import FeatureSet, StudyPlan
 from schemas.base import BlobRef
 from schemas.winner import Winner
 from services.hpo.search import OnTrial, TrialOutcome
-from services.hpo.study_job import Backbone, StudyJob
+from services.hpo.study_job import StudyJob
 from tests.fake_task import FakeTask
 from tests.stage_builders import BUDGET, SMALL, Stage, Voice, a_run, a_version
 
@@ -66,7 +66,7 @@ def a_job(stage: Stage, task: FakeTask, search: OneByOne | None = None) -> Study
         search=search or OneByOne(task),
         clock=FakeClock(),
         plugin_of=lambda name: task,
-        ensure_backbone=lambda: Backbone(stage.folder / "backbone", {"net.onnx": "0" * 64}),
+        backbones=stage.folder / "backbones",
     )
 
 

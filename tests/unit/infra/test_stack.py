@@ -120,7 +120,7 @@ def test_a_backbone_is_copied_whole_and_never_over_another(tmp_path: Path) -> No
 
 
 def test_a_backbone_that_other_code_builds_is_kept_elsewhere(tmp_path: Path) -> None:
-    (tmp_path / "build_runner.py").write_text("1", encoding="utf-8")
+    (tmp_path / "build.py").write_text("1", encoding="utf-8")
     before = kept_backbone(tmp_path)
-    (tmp_path / "build_runner.py").write_text("2", encoding="utf-8")
+    (tmp_path / "build.py").write_text("2", encoding="utf-8")
     assert kept_backbone(tmp_path) != before

@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from learning.backbones.description import DEFAULT_BACKBONE
 from learning.errors import ArtefactInvalidError, SampleRejected
 from learning.image_classification.calibration import softmax
 from learning.image_classification.features import extract_features
 from learning.image_classification.head_weights import HeadKind
+from learning.image_classification.model_file import ImageModel
 from learning.image_classification.plugin import ImageClassification
 from learning.image_classification.reading import decode_square
 from learning.image_classification.views import decoded_side, make_view
@@ -23,11 +25,11 @@ TASK = ImageClassification()
 
 
 @pytest.fixture(scope="module", params=[("linear", False), ("cosine", True), ("mlp", True)])
-def exported(request: pytest.FixtureRequest, backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(request: pytest.FixtureRequest, backbones: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     kind, is_mirrored = request.param
     out = tmp_path_factory.mktemp("export") / f"bundle-{kind}"
     head = made_head(kind, is_mirrored, dimensions=1280)
-    TASK.export(head.to_bytes(), CLASSES, CALIBRATION, backbone, out)
+    TASK.export(ImageModel(DEFAULT_BACKBONE, head).to_bytes(), CLASSES, CALIBRATION, backbones, out)
     return out
 
 
@@ -99,8 +101,9 @@ def test_a_changed_bundle_is_refused(exported: Path, tmp_path: Path) -> None:
         TASK.load_predictor(copy)
 
 
-def test_an_export_with_other_classes_leaves_nothing_behind(backbone: Path, tmp_path: Path) -> None:
+def test_an_export_with_other_classes_leaves_nothing_behind(backbones: Path, tmp_path: Path) -> None:
+    model = ImageModel(DEFAULT_BACKBONE, made_head("linear"))
     with pytest.raises(ArtefactInvalidError) as caught:
-        TASK.export(made_head("linear").to_bytes(), CLASSES[:2], CALIBRATION, backbone, tmp_path / "out")
+        TASK.export(model.to_bytes(), CLASSES[:2], CALIBRATION, backbones, tmp_path / "out")
     assert caught.value.code == "classes_differ"
     assert list(tmp_path.iterdir()) == []

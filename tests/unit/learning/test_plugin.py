@@ -13,19 +13,19 @@ from learning.task import ClassInfo, TaskPlugin, Truth
 from tests.unit.learning.pictures import encoded, reddish_or_bluish, stored_samples
 
 
-def test_two_classes_of_five_pictures_become_a_model(backbone: Path, tmp_path: Path) -> None:
+def test_two_classes_of_five_pictures_become_a_model(backbones: Path, tmp_path: Path) -> None:
     task: TaskPlugin = get_task("image_classification")
     samples = stored_samples(tmp_path, 5)
     sides = assign_sides([(sample.sha, sample.labels[0]) for sample in samples])
     plan = task.plan(30, "fast", len(samples), 2, seed=0)
-    features = task.features(samples, ["blue", "red"], plan.recipe, backbone, lambda _: None)
+    features = task.features(samples, ["blue", "red"], plan.recipe, backbones, lambda _: None)
     train, validation = (
         features.subset([sha for sha in features.shas if sides[sha] == side]) for side in ("train", "validation")
     )
     *_, report = task.train_trial(plan.starts[0], plan.epochs, plan.seed, train, validation)
     *_, last = task.fit(plan.starts[0], plan.epochs, plan.seed, features, None)
     classes = [ClassInfo("blue", "Blue"), ClassInfo("red", "Red")]
-    task.export(last.model, classes, report.calibration, backbone, tmp_path / "bundle")
+    task.export(last.model, classes, report.calibration, backbones, tmp_path / "bundle")
     predictor = task.load_predictor(tmp_path / "bundle")
     truths = [Truth(f"{name}{seed}", (name,)) for name in ("blue", "red") for seed in range(50, 55)]
     contents = [encoded(reddish_or_bluish(name, seed), "PNG") for name in ("blue", "red") for seed in range(50, 55)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from learning.backbones.efficientnet_lite import block_shapes, pretrained_layers
+from learning.backbones.efficientnet_lite import VARIANTS, Variant, block_shapes, pretrained_layers
 from learning.backbones.torch_legacy import read_weights
 from learning.errors import ArtefactInvalidError
 
@@ -32,10 +32,11 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
     assert caught.value.code == "weights_damaged"
 
 
-def test_the_pretrained_layers_fit_the_blocks() -> None:
-    layers = pretrained_layers()
-    for index, shape in enumerate(block_shapes()):
-        hidden = shape.channels_in * shape.expansion
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_the_pretrained_layers_fit_the_blocks(variant: Variant) -> None:
+    layers = pretrained_layers(variant)
+    for index, shape in enumerate(block_shapes(variant)):
+        hidden = shape.hidden
         assert layers[f"blocks.{index}.depthwise"].kernel.shape == (hidden, 1, shape.kernel, shape.kernel)
         assert layers[f"blocks.{index}.project"].kernel.shape == (shape.channels_out, hidden, 1, 1)
         assert (f"blocks.{index}.expand" in layers) == (shape.expansion > 1)

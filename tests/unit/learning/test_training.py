@@ -5,7 +5,8 @@ import pytest
 
 from learning.errors import PlanImpossibleError
 from learning.image_classification.features import ImageFeatures
-from learning.image_classification.head_weights import HEAD_KINDS, head_from_bytes
+from learning.image_classification.head_weights import HEAD_KINDS
+from learning.image_classification.model_file import model_from_bytes
 from learning.image_classification.training import is_too_small, run_fit, run_trial, stratified_folds
 
 CLASSES = ("a", "b", "c")
@@ -88,7 +89,7 @@ def test_a_resumed_fit_ends_where_an_unbroken_one_does(head: str) -> None:
     steps = list(run_fit({"head": head}, 9, 3, data, None, "cpu"))
     resumed = list(run_fit({"head": head}, 9, 3, data, steps[2].checkpoint, "cpu"))
     assert [step.epoch for step in resumed] == [step.epoch for step in steps[3:]]
-    whole, broken = (head_from_bytes(each[-1].model) for each in (steps, resumed))
+    whole, broken = (model_from_bytes(each[-1].model).head for each in (steps, resumed))
     for name, array in whole.arrays.items():
         assert np.allclose(array, broken.arrays[name], atol=1e-6), name
 
@@ -114,7 +115,7 @@ def test_without_mirror_the_mirrored_views_are_neither_trained_on_nor_judged_by(
     *_, plain = run_trial({"head": "linear", "mirror": False}, 12, 0, data, held_out, "cpu")
     assert plain.accuracy > 0.95
     *_, last = run_fit({"head": "linear", "mirror": False}, 2, 0, data, None, "cpu")
-    assert not head_from_bytes(last.model).is_mirrored
+    assert not model_from_bytes(last.model).head.is_mirrored
 
 
 def test_rare_classes_weigh_more_when_balanced() -> None:
@@ -125,7 +126,7 @@ def test_rare_classes_weigh_more_when_balanced() -> None:
 
     def recall(balance: bool) -> float:
         *_, last = run_fit({"head": "linear", "balance": balance}, 15, 0, uneven, None, "cpu")
-        predicted = head_from_bytes(last.model).logits_of_views(held_out.values).argmax(axis=1)
+        predicted = model_from_bytes(last.model).head.logits_of_views(held_out.values).argmax(axis=1)
         return float((predicted[held_out.targets == 2] == 2).mean())
 
     assert recall(True) > recall(False)
