@@ -25,7 +25,7 @@ from chassis.ids import UlidIds
 from chassis.jobs import D, Job, JobKind, JobQueue
 from chassis.leases import LeaderLease
 from chassis.lost_rows import LostRows
-from chassis.relay import OutboxRelay
+from chassis.relay import RELAY_LEASE, OutboxRelay
 from chassis.runtime import Closer, Service, Turn
 from chassis.settings import ServiceSettings
 from chassis.telemetry import start_tracing
@@ -173,7 +173,7 @@ class Assembly:
         written = [topic.name for topic in deps.topics.written_by(deps.service)]
         reach = Failpoints.parse(settings.failpoints, settings.data_dir).reach
         lost = LostRows(deps.database, producer, self.bus, deps.clock, written)
-        lease = LeaderLease(deps.database, "outbox-relay", settings.instance, deps.clock)
+        lease = LeaderLease(deps.database, RELAY_LEASE, settings.instance, deps.clock)
         self._closers += [producer.close, lease.release]
         return OutboxRelay(deps.service, deps.database, producer, lease, deps.clock, deps.relay_wake, lost, reach).turn
 

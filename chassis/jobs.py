@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 from uuid import uuid4
 
@@ -18,7 +19,10 @@ Message = dict[str, Any]
 
 
 class Job(StoredRecord):
-    """One piece of long work. `key` is the aggregate it works for; (fence, beat) is the holder's heartbeat."""
+    """One piece of long work. `key` is the aggregate it works for; (fence, beat) is the holder's heartbeat.
+
+    `touched_at`, when it was queued, taken or last beaten, is for people: no lease is judged by it.
+    """
 
     COLLECTION: ClassVar[str] = "jobs"
 
@@ -31,6 +35,7 @@ class Job(StoredRecord):
     fence: int = 0
     beat: int = 0
     attempts: int = 0
+    touched_at: datetime | None = None
 
 
 D = TypeVar("D", bound=Deps)
@@ -49,7 +54,14 @@ class JobKind(Generic[D]):
 
 async def enqueue(tx: UnitOfWork, deps: Deps, kind: str, key: str, args: dict[str, Any]) -> Job:
     """Store a job within the caller's unit of work; a worker takes it after the commit."""
-    job = Job(id=deps.ids.new("job"), kind=kind, key=key, args=args, traceparent=current_traceparent())
+    job = Job(
+        id=deps.ids.new("job"),
+        kind=kind,
+        key=key,
+        args=args,
+        traceparent=current_traceparent(),
+        touched_at=deps.clock.now(),
+    )
     await tx.records(Job).add(job)
     return job
 
@@ -96,7 +108,7 @@ class JobQueue:
     async def beat(self, job: Job, beat: int) -> bool:
         """Renew; False when the job was cancelled or given to another worker."""
         holds = {"status": "running", "fence": job.fence}
-        return await self._deps.database.update(Job.COLLECTION, job.id, {"beat": beat}, expected=holds)
+        return await self._deps.database.update(Job.COLLECTION, job.id, {"beat": beat, **self._now()}, expected=holds)
 
     async def hand_back(self, job: Job) -> None:
         """Queue it again on a clean stop; an attempt that was handed back does not count."""
@@ -109,13 +121,16 @@ class JobQueue:
 
     async def _queue_again(self, job: Job, attempts: int) -> bool:
         holds = {"status": "running", "fence": job.fence}
-        changes = {"status": "queued", "owner": None, "attempts": attempts}
+        changes = {"status": "queued", "owner": None, "attempts": attempts, **self._now()}
         return await self._deps.database.update(Job.COLLECTION, job.id, changes, expected=holds)
+
+    def _now(self) -> dict[str, Any]:
+        return {"touched_at": self._deps.clock.now()}
 
     async def _take(self, job: Job) -> Job | None:
         seen = {"status": job.status, "fence": job.fence, "beat": job.beat}
         taken = job.changed(status="running", owner=self._owner, fence=job.fence + 1, beat=0, attempts=job.attempts + 1)
-        changes = taken.to_document()
+        changes = {**taken.to_document(), **self._now()}
         del changes["_id"]
         self._watch.forget(job.id)
         return taken if await self._deps.database.update(Job.COLLECTION, job.id, changes, expected=seen) else None

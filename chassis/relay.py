@@ -20,6 +20,7 @@ from schemas.catalog import EVENTS
 
 log = logging.getLogger(__name__)
 
+RELAY_LEASE = "outbox-relay"
 BEFORE_SENDING = "relay.before_sending"
 BATCH = 500
 IDLE_S = 2.0

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from easyloop.commands import data, datasets, deadletters, events, models, publishing, runs
+from easyloop.commands import data, datasets, deadletters, doctor, events, models, publishing, runs
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, help="Make your own models: upload, train, publish."
@@ -21,6 +21,7 @@ app.command("predict")(models.predict)
 app.add_typer(events.app, name="events")
 app.add_typer(events.trace_app, name="trace")
 app.add_typer(deadletters.app, name="dlq")
+app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from easyloop.errors import EasyLoopError
 
@@ -25,7 +26,7 @@ def find_platform(environment: Mapping[str, str] = os.environ) -> Platform:
     key = environment.get(KEY) or environment.get(ADMIN_KEY)
     if (url := environment.get(URL)) and key:
         return Platform(url.rstrip("/"), key)
-    stack_file = Path(environment.get(DATA_DIR) or ".easyloop") / "run" / "stack.json"
+    stack_file = stack_file_of(environment)
     stack = _read(stack_file)
     if stack is None:
         sentence = f"No EasyLoop is running here ({stack_file} is not there); {START}, or set {URL} and {KEY}."
@@ -33,15 +34,25 @@ def find_platform(environment: Mapping[str, str] = os.environ) -> Platform:
     return Platform((url or stack["gateway_url"]).rstrip("/"), key or _local_key(stack))
 
 
-def _local_key(stack: Mapping[str, str]) -> str:
+def stack_file_of(environment: Mapping[str, str] = os.environ) -> Path:
+    """What the local stack writes while it is up."""
+    return Path(environment.get(DATA_DIR) or ".easyloop") / "run" / "stack.json"
+
+
+def local_stack(environment: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
+    """The addresses of the local stack; None when it is not up. Raises EasyLoopError for a damaged file."""
+    return _read(stack_file_of(environment))
+
+
+def _local_key(stack: Mapping[str, Any]) -> str:
     place = Path(stack.get("admin_key_file") or stack.get("secrets") or "secrets.json")
     secrets = _read(place)
     if secrets is None or "admin_key" not in secrets:
         raise EasyLoopError("key_unknown", f"{place} holds no admin_key; set {KEY}.")
-    return secrets["admin_key"]
+    return str(secrets["admin_key"])
 
 
-def _read(path: Path) -> dict[str, str] | None:
+def _read(path: Path) -> dict[str, Any] | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

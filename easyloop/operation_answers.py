@@ -7,6 +7,22 @@ from pydantic import Field
 from easyloop.answers import Answer, Failure
 
 
+class Check(Answer):
+    """One thing that was looked at; `remedy` is empty where there is nothing to do."""
+
+    name: str
+    status: Literal["ok", "warning", "error"]
+    found: str
+    remedy: str = ""
+
+
+class Doctor(Answer):
+    """`status` is that of the worst check."""
+
+    status: Literal["ok", "warning", "error"]
+    checks: list[Check]
+
+
 class DeadLetter(Answer):
     """An event that a service gave up on. `status` is no longer `dead` once it is replayed."""
 

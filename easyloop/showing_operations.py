@@ -5,8 +5,14 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from easyloop.operation_answers import DeadLetter, DeadLetterDetail
+from easyloop.operation_answers import Check, DeadLetter, DeadLetterDetail
 from easyloop.showing import say, table
+
+
+def checks(console: Console, found: Sequence[Check]) -> None:
+    """One line a check."""
+    rows = [(one.status, one.name, one.found, one.remedy) for one in found]
+    table(console, ("", "what", "found", "what to do"), rows)
 
 
 def dead_letters(console: Console, found: Sequence[DeadLetter]) -> None:

@@ -13,6 +13,7 @@ import httpx
 
 from chassis.blobs.fake import FakeBlobStore
 from chassis.blobs.fake_sessions import FakeUploadSessions
+from chassis.bus.fake import FakeBrokers, FakeBus
 from chassis.deps import Deps
 from chassis.dispatch import Dispatcher
 from chassis.documents.fake import FakeDatabase
@@ -28,6 +29,7 @@ from services.gateway.api.app import create_app
 from services.gateway.api.context import ApiContext
 from services.gateway.bundles import BundleStore
 from services.gateway.deps import GatewayDeps
+from services.gateway.examining import Examination
 from services.gateway.handlers import HANDLERS as GATEWAY_HANDLERS
 from services.gateway.model_pool import ModelPool
 from services.gateway.predicting import PredictionPool
@@ -141,7 +143,8 @@ class InlinePlatform:
     def _context(self) -> ApiContext:
         settings = a_settings(self._folder)
         models = ModelPool(self.gateway, BundleStore(self.blobs, self._folder / "models", load_fake), "gw-1")
-        return ApiContext(settings, self.gateway, models, PredictionPool(1, 1), {})
+        examination = Examination(self.gateway, FakeBrokers(FakeBus()), {}, self._folder)
+        return ApiContext(settings, self.gateway, models, PredictionPool(1, 1), {}, examination)
 
     def _deps(self, service: str, database: FakeDatabase) -> Deps:
         return replace(build_deps(service, database), blobs=self.blobs)

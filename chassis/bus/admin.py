@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -45,17 +45,49 @@ async def create_topics(bootstrap: str, catalog: TopicCatalog, *, replication_fa
 async def end_offsets(bootstrap: str, topics: Collection[str]) -> dict[Place, int]:
     """The offset that comes next in each partition of the topics that are there. Raises ServerUnavailable."""
 
-    def ends(admin: Any) -> dict[Place, int]:
-        there = set(admin.list_topics()) & set(topics)
-        places = {
-            kafka.TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
-            for topic in (admin.describe_topics(sorted(there)) if there else ())
-            for partition in topic["partitions"]
-        }
-        found = admin.list_partition_offsets(places) if places else {}
-        return {(place.topic, place.partition): answer.offset for place, answer in found.items()}
+    return await _ask(bootstrap, lambda admin: _ends(admin, topics))
 
-    return await _ask(bootstrap, ends)
+
+async def partitions(bootstrap: str) -> dict[str, int]:
+    """How many partitions each topic has. Raises ServerUnavailable."""
+
+    def count(admin: Any) -> dict[str, int]:
+        return {topic["name"]: len(topic["partitions"]) for topic in admin.describe_topics()}
+
+    return await _ask(bootstrap, count)
+
+
+async def lags(bootstrap: str, groups: Mapping[str, Collection[str]]) -> dict[str, int | None]:
+    """Of each group, with its topics, the records that it has not committed. Raises ServerUnavailable."""
+
+    def behind(admin: Any) -> dict[str, int | None]:
+        ends = _ends(admin, {topic for topics in groups.values() for topic in topics})
+        committed = {
+            (group, place.topic, place.partition): offset.offset
+            for group, offsets in admin.list_group_offsets(dict.fromkeys(groups)).items()
+            for place, offset in offsets.items()
+        }
+        return {
+            group: sum(
+                end - max(0, committed.get((group, topic, partition), 0))
+                for (topic, partition), end in ends.items()
+                if topic in topics
+            )
+            for group, topics in groups.items()
+        }
+
+    return await _ask(bootstrap, behind)
+
+
+def _ends(admin: Any, topics: Collection[str]) -> dict[Place, int]:
+    there = set(admin.list_topics()) & set(topics)
+    places = {
+        kafka.TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
+        for topic in (admin.describe_topics(sorted(there)) if there else ())
+        for partition in topic["partitions"]
+    }
+    found = admin.list_partition_offsets(places) if places else {}
+    return {(place.topic, place.partition): answer.offset for place, answer in found.items()}
 
 
 async def cluster_id(bootstrap: str) -> str:

@@ -46,6 +46,14 @@ class BusClients:
         """See Brokers."""
         await admin.create_topics(self.bootstrap, self.topics)
 
+    async def partitions(self) -> Mapping[str, int]:
+        """See Brokers."""
+        return await admin.partitions(self.bootstrap)
+
+    async def lags(self, groups: Mapping[str, Collection[str]]) -> Mapping[str, int | None]:
+        """See Brokers."""
+        return await admin.lags(self.bootstrap, groups) if self.kind == "kafka" else dict.fromkeys(groups)
+
     async def ends(self, topics: Collection[str]) -> Mapping[Place, int]:
         """See Brokers."""
         return await admin.end_offsets(self.bootstrap, topics) if self.kind == "kafka" else {}

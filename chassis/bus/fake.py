@@ -188,3 +188,17 @@ class FakeBrokers:
             for topic in topics
             for partition, records in enumerate(self._bus.topics[topic])
         }
+
+    async def partitions(self) -> Mapping[str, int]:
+        """See Brokers."""
+        self._bus.ping()
+        return {topic: len(partitions) for topic, partitions in self._bus.topics.items()}
+
+    async def lags(self, groups: Mapping[str, Collection[str]]) -> Mapping[str, int | None]:
+        """See Brokers."""
+        return {
+            group: sum(
+                end - self._bus.committed[group].get(place, 0) for place, end in (await self.ends(topics)).items()
+            )
+            for group, topics in groups.items()
+        }

@@ -82,5 +82,11 @@ class Brokers(Protocol):
     async def make_topics(self) -> None:
         """Make those topics of the catalog that are not there."""
 
+    async def partitions(self) -> Mapping[str, int]:
+        """The topics that are there, with how many partitions each has."""
+
+    async def lags(self, groups: Mapping[str, Collection[str]]) -> Mapping[str, int | None]:
+        """Of each group, with its topics, the records not committed; None where the brokers cannot be believed."""
+
     async def ends(self, topics: Collection[str]) -> Mapping[Place, int]:
         """The offset that comes next in each partition; nothing where the brokers cannot be believed."""

@@ -1,7 +1,7 @@
 """Looking after the platform itself."""
 
 from easyloop.calls.base import Calls
-from easyloop.operation_answers import DeadLetter, DeadLetterDetail
+from easyloop.operation_answers import DeadLetter, DeadLetterDetail, Doctor
 
 REPLAY_LOOKS = 120
 """Pauses after which a replayed event that is still being tried is no longer waited for."""
@@ -9,6 +9,10 @@ REPLAY_LOOKS = 120
 
 class OperationCalls(Calls):
     """For whoever runs the platform. `actor` is who asks, for the log."""
+
+    def doctor(self) -> Doctor:
+        """What is wrong, and what to do."""
+        return Doctor.model_validate(self._http.get("/v1/doctor").json())
 
     def dead_letters(self, service: str | None = None, limit: int = 1000) -> list[DeadLetter]:
         """Events that services gave up on, newest first."""

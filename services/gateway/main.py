@@ -17,6 +17,7 @@ from services.gateway.api.fresh_context import FreshContext
 from services.gateway.bundles import BundleStore
 from services.gateway.completing import JOB_KINDS, UPLOAD
 from services.gateway.deps import GatewayDeps
+from services.gateway.examining import Examination
 from services.gateway.expiring import UploadExpiry
 from services.gateway.handlers import HANDLERS
 from services.gateway.model_pool import ModelPool
@@ -37,8 +38,10 @@ async def serve(settings: GatewaySettings) -> None:
     models = ModelPool(deps, BundleStore(deps.blobs, settings.data_dir / "models"), settings.instance)
     predictions = PredictionPool(settings.predict_threads, settings.predict_queue)
     prepared = asyncio.Event()
+    probes = assembly.probes()
+    examination = Examination(deps, assembly.bus, probes, settings.data_dir)
     context = ApiContext(
-        settings, deps, models, predictions, assembly.probes(), lambda: server.should_exit, prepared.is_set
+        settings, deps, models, predictions, probes, examination, lambda: server.should_exit, prepared.is_set
     )
     app = FreshContext(create_app(context, trace.get_tracer_provider()))
     server = quiet_server(app, settings.bind_host, settings.gateway_port)

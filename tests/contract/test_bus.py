@@ -26,6 +26,8 @@ class Bus:
     producer: Callable[[], Producer]
     consumer: Callable[[str], Consumer]
     brokers: Brokers
+    group: Callable[[str], str]
+    """The name by which the brokers know a group."""
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +47,7 @@ def real(kind: BusKind, address: str) -> Bus:
         lambda: clients.producer("contract"),
         lambda group: clients.consumer(f"{topic}.{group}", [topic], "contract"),
         clients,
+        lambda group: f"{topic}.{group}",
     )
 
 
@@ -63,6 +66,7 @@ async def bus(request: pytest.FixtureRequest) -> Bus:
                 lambda: FakeProducer(fake),
                 lambda group: FakeConsumer(fake, group, [topic]),
                 FakeBrokers(fake),
+                lambda group: group,
             )
     await bus.brokers.make_topics()
     return bus
@@ -250,6 +254,19 @@ async def test_ends_come_after_the_last_record_where_they_are_known(bus: Bus, pr
     last = {position.partition: position.offset for position in positions}
     known = {place: end for place, end in ends.items() if end}
     assert known in ({}, {(bus.topic, partition): offset + 1 for partition, offset in last.items()})
+
+
+async def test_topics_and_lag_are_known(bus: Bus, producer: Producer, closing: Closing) -> None:
+    await producer.send_all(messages(bus.topic, range(20)))
+    consumer, group = closing(bus.consumer("g")), bus.group("g")
+    records = await read(consumer, 20)
+
+    before = await bus.brokers.lags({group: [bus.topic]})
+    assert (await bus.brokers.partitions())[bus.topic] == 4
+    assert before in ({group: 20}, {group: None})
+
+    await consumer.commit(records)
+    assert (await bus.brokers.lags({group: [bus.topic]})) in ({group: 0}, {group: None})
 
 
 async def test_the_cluster_has_one_identity(bus: Bus, producer: Producer) -> None:

@@ -11,6 +11,7 @@ from services.gateway.api import (
     datasets,
     deadletters,
     deletions,
+    doctor,
     events,
     faults,
     health,
@@ -44,6 +45,7 @@ PARTS = (
     predict,
     deletions,
     deadletters,
+    doctor,
 )
 # Probes, streams that never end and this page itself would fill the traces with noise.
 UNTRACED = "/health/,/metrics,/events,/trace$,/openapi.json,/docs,/static-offline-docs/"
@@ -58,19 +60,7 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     app.state.context = context
     guards = [Depends(require_admin), Depends(require_prepared), Depends(require_json)]
     shared = problems(400, 401, 403, 408, 413, 415, 422, 500, 503)
-    for part in (
-        datasets,
-        imports,
-        uploads,
-        upload_parts,
-        runs,
-        events,
-        models,
-        publishing,
-        predict,
-        deletions,
-        deadletters,
-    ):
+    for part in PARTS:
         app.include_router(part.router, dependencies=guards, responses=shared)
     health.install(app)
     faults.install(app)

@@ -12,6 +12,7 @@ from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBea
 from chassis.health import Probe
 from services.gateway.api.problems import ApiError
 from services.gateway.deps import GatewayDeps
+from services.gateway.examining import Examination
 from services.gateway.model_pool import ModelPool
 from services.gateway.predicting import PredictionPool
 from services.gateway.settings import GatewaySettings
@@ -29,6 +30,7 @@ class ApiContext:
     models: ModelPool
     predictions: PredictionPool
     probes: Mapping[str, Probe]
+    examination: Examination
     stopping: Callable[[], bool] = lambda: False
     prepared: Callable[[], bool] = lambda: True
 

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from chassis.blobs.fake import FakeBlobStore
 from chassis.blobs.fake_sessions import FakeUploadSessions
+from chassis.bus.fake import FakeBrokers, FakeBus
 from chassis.clock import FakeClock
 from chassis.documents.fake import FakeDatabase
 from chassis.health import Probe
@@ -23,6 +24,7 @@ from services.gateway.api.app import create_app
 from services.gateway.api.context import ApiContext
 from services.gateway.bundles import BundleStore
 from services.gateway.deps import GatewayDeps
+from services.gateway.examining import Examination
 from services.gateway.model_pool import ModelPool
 from services.gateway.predicting import PredictionPool
 from services.gateway.settings import GatewaySettings
@@ -96,8 +98,16 @@ class Gateway:
             self.deps, BundleStore(self.blobs, self.folder / "models", self.load, self.prepared_tasks.append), "gw-1"
         )
         self.predictions = PredictionPool(self.settings.predict_threads, self.settings.predict_queue)
+        self.bus = FakeBus()
         context = ApiContext(
-            self.settings, self.deps, self.models, self.predictions, self.probes, self._stopping, lambda: self.prepared
+            self.settings,
+            self.deps,
+            self.models,
+            self.predictions,
+            self.probes,
+            Examination(self.deps, FakeBrokers(self.bus), self.probes, self.folder),
+            self._stopping,
+            lambda: self.prepared,
         )
         self.app = create_app(context)
 

@@ -9,7 +9,7 @@ import pytest
 from chassis.errors import ServerUnavailable
 from tests.unit.gateway.building import KEY, Gateway, is_problem
 
-ROUTES = 41
+ROUTES = 42
 
 
 @pytest.fixture
