@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import math
 import os
 import uuid
 from collections.abc import Iterator
@@ -12,11 +13,12 @@ from minio.error import S3Error
 
 from chassis.blobs.ports import BlobEntry, content_key
 from chassis.blobs.s3_connection import CHUNK_BYTES, connect, opened, translated
+from chassis.blobs.sessions import MAX_PARTS, MIN_PART_BYTES
 from chassis.blobs.verify import check
 from chassis.errors import ServerUnavailable
 from schemas.base import BlobRef
 
-PART_BYTES = 16 << 20
+PART_BYTES = 8 << 20  # a few of them are in memory while a file is sent
 _THERE = ("BucketAlreadyOwnedByYou", "BucketAlreadyExists")
 
 
@@ -51,7 +53,8 @@ class S3BlobStore:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             size = file.tell()
             file.seek(0)
-            self._upload(content_key(project_id, sha256), file, size, media_type)
+            part_size = max(PART_BYTES, math.ceil(size / MAX_PARTS))
+            self._upload(content_key(project_id, sha256), file, size, media_type, part_size)
         return BlobRef(key=content_key(project_id, sha256), size=size, sha256=sha256, media_type=media_type)
 
     def get(self, ref: BlobRef) -> bytes:
@@ -76,7 +79,8 @@ class S3BlobStore:
 
     def put_named(self, key: str, content: bytes, media_type: str) -> None:
         """See BlobStore."""
-        self._upload(key, io.BytesIO(content), len(content), media_type)
+        # In one part, which the SDK sends as it lies there; of several it would make copies.
+        self._upload(key, io.BytesIO(content), len(content), media_type, max(MIN_PART_BYTES, len(content)))
 
     def get_named(self, key: str) -> bytes:
         """See BlobStore."""
@@ -110,7 +114,7 @@ class S3BlobStore:
             if not self._client.bucket_exists(bucket_name=self._bucket):
                 raise ServerUnavailable("blobs_unavailable", f"bucket {self._bucket} is not there yet; make it first")
 
-    def _upload(self, key: str, content: BinaryIO, size: int, media_type: str) -> None:
+    def _upload(self, key: str, content: BinaryIO, size: int, media_type: str, part_size: int) -> None:
         with translated(key):
             self._client.put_object(
                 bucket_name=self._bucket,
@@ -118,5 +122,5 @@ class S3BlobStore:
                 data=content,
                 length=size,
                 content_type=media_type,
-                part_size=PART_BYTES,
+                part_size=part_size,
             )

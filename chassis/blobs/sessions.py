@@ -55,7 +55,7 @@ class UploadSessions(Protocol):
         """Begin."""
 
     def put_part(self, session: Session, number: int, path: Path) -> Part:
-        """Store the content of a file as that part. Raises SessionGone."""
+        """Store the content of a file, which is not empty, as that part. Raises SessionGone."""
 
     def complete(self, session: Session, parts: Sequence[Part]) -> None:
         """Make the object out of these parts, given by number.

@@ -8,6 +8,7 @@ from opentelemetry import trace
 from chassis.composition import Assembly, connect, databases, upload_sessions
 from chassis.health import quiet_server
 from chassis.job_process import run_job
+from chassis.memory import return_large_buffers
 from chassis.runtime import Closer, run
 from chassis.settings import load_settings
 from services.gateway import archive, requests, uploads, writing
@@ -64,6 +65,7 @@ def _then(prepare: Closer, prepared: asyncio.Event) -> Closer:
 
 def main() -> None:
     """Read the settings and run."""
+    return_large_buffers()
     settings = load_settings(GatewaySettings)
     if sys.argv[1:] == ["job"]:
         run_job(NAME, settings, {UPLOAD: lambda context: UploadJob(upload_sessions(settings)).run(context.args)})

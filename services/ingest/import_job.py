@@ -28,6 +28,8 @@ from services.ingest.rejection_summary import nothing_usable
 
 CHUNK_SAMPLES = 200
 UPLOAD_THREADS = 12  # below the size of the store's connection pool; more are no faster
+UNDER_WAY_BYTES = 64_000_000
+"""Of samples in memory at a time, beside the one that is read next."""
 PATIENCE_S = 120.0
 AFTER_CHUNK = "ingest.after_chunk"
 
@@ -46,7 +48,7 @@ class _Outcome:
 
 @dataclass(frozen=True)
 class ArchiveImport:
-    """One import. At most UPLOAD_THREADS samples are in memory at a time.
+    """One import. At most UPLOAD_THREADS samples of `under_way_bytes` in all, and the next, are in memory at a time.
 
     A store that is away is waited for, up to `patience_s`, so that a short outage costs no attempt of the job.
     """
@@ -56,6 +58,7 @@ class ArchiveImport:
     scratch: Path
     failpoints: Failpoints = field(default_factory=lambda: Failpoints({}, Path()))
     chunk_samples: int = CHUNK_SAMPLES
+    under_way_bytes: int = UNDER_WAY_BYTES
     patience_s: float = PATIENCE_S
 
     def run(self, order: dict[str, Any], say: Say) -> dict[str, Any]:
@@ -90,16 +93,16 @@ class ArchiveImport:
         return outcome
 
     def _stored(self, archive: Archive, plan: ArchivePlan, project_id: str) -> Iterator[RawSample | Rejection]:
-        """In the order of the plan; the next entry is taken in hand when the oldest of UPLOAD_THREADS is stored."""
+        """In the order of the plan; the next entry is taken in hand when there is room beside those under way."""
         contents = archive.contents(planned.entry for planned in plan.entries)
-        under_way: deque[Future[RawSample | Rejection]] = deque()
+        under_way: deque[tuple[int, Future[RawSample | Rejection]]] = deque()
         with ThreadPoolExecutor(UPLOAD_THREADS, "upload") as threads:
             for planned, read in zip(plan.entries, contents, strict=True):
-                under_way.append(threads.submit(self._store, planned, read, project_id))
-                if len(under_way) >= UPLOAD_THREADS:
-                    yield under_way.popleft().result()
+                under_way.append((planned.entry.size, threads.submit(self._store, planned, read, project_id)))
+                while len(under_way) >= UPLOAD_THREADS or sum(size for size, _ in under_way) > self.under_way_bytes:
+                    yield under_way.popleft()[1].result()
             while under_way:
-                yield under_way.popleft().result()
+                yield under_way.popleft()[1].result()
 
     def _store(self, planned: PlannedEntry, read: Read, project_id: str) -> RawSample | Rejection:
         try:

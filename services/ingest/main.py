@@ -9,6 +9,7 @@ from chassis.composition import Assembly, blob_store, connect, databases, upload
 from chassis.documents.ports import Index
 from chassis.failpoints import Failpoints
 from chassis.job_process import JobContext, run_job
+from chassis.memory import return_large_buffers
 from chassis.runtime import run
 from chassis.settings import load_settings
 from services.ingest.collection import COLLECT, JOB_KIND, CollectionLoop
@@ -68,6 +69,7 @@ def collect(settings: IngestSettings, context: JobContext) -> dict[str, Any]:
 
 def main() -> None:
     """Read the settings and run."""
+    return_large_buffers()
     settings = load_settings(IngestSettings)
     if sys.argv[1:] == ["job"]:
         work(settings)

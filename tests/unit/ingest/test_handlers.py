@@ -20,7 +20,7 @@ from services.ingest.handlers import HANDLERS, JOB_KINDS, accept_import, create_
 from services.ingest.import_job import ArchiveImport
 from services.ingest.records import Dataset, Import
 from tests.builders import a_blob, build_deps, delivered, dispatcher, emitted, record_of
-from tests.unit.ingest.archives import zipped
+from tests.unit.ingest.archives import Entry, zipped
 
 KIND = JOB_KINDS[0]
 
@@ -165,6 +165,38 @@ async def test_an_import_that_dies_half_way_announces_each_chunk_once(dies_after
     assert (whole.chunk_count, whole.sample_count, whole.rejected_count) == (4, 7, 1)
     assert {event.project_id for event in await emitted(harness.deps)} == {"prj_1"}
     assert (await harness.record()).status == "ingested"
+
+
+class Crowded(FakeBlobStore):
+    """Keeps each sample until `at_once` are there, or the import waits for one of them; `most` is how many it had."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__()
+        self._barrier = threading.Barrier(at_once)
+        self._active = 0
+        self._counting = threading.Lock()
+        self.most = 0
+
+    def put(self, project_id: str, content: bytes, media_type: str) -> BlobRef:
+        with self._counting:
+            self._active += 1
+            self.most = max(self.most, self._active)
+        if media_type == "application/octet-stream":
+            self._barrier.wait(timeout=10)
+        with self._counting:
+            self._active -= 1
+        return super().put(project_id, content, media_type)
+
+
+@pytest.mark.parametrize(("room", "at_once"), [(10**6, 12), (2500, 3)])
+async def test_large_samples_are_fewer_at_a_time(room: int, at_once: int, tmp_path: Path) -> None:
+    content = zipped(*(Entry(f"cat/{number}.jpg", bytes([number]) * 1000) for number in range(2 * 12)))
+    harness = await ImportHarness.started(content, tmp_path)
+    crowded = Crowded(at_once)
+    crowded.objects = fake_blobs(harness.deps).objects
+    harness.archive = ArchiveImport(crowded, ArchiveLimits(), tmp_path, under_way_bytes=room)
+    await harness.attempt()
+    assert crowded.most == at_once
 
 
 async def test_a_store_that_is_away_for_a_moment_costs_no_attempt(tmp_path: Path) -> None:
