@@ -8,6 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from chassis.blobs.ports import BlobDamaged, BlobMissing
 from chassis.errors import TransientError
@@ -20,6 +21,8 @@ from services.gateway.api.problems import (
     problem_response,
 )
 from services.gateway.writing import KeyReused
+
+METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +62,23 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 404:
         detail = f"There is nothing at {request.url.path}; /openapi.json lists every address."
         return problem_response(request, 404, "path_unknown", detail)
+    headers = error.headers
+    if error.status_code == 405:
+        headers = {**(headers or {}), "Allow": ", ".join(_methods_of(request))}
     phrase = HTTPStatus(error.status_code).phrase
     detail = f"{request.method} {request.url.path}: {error.detail}."
     code = phrase.lower().replace(" ", "_").replace("-", "_")
-    return problem_response(request, error.status_code, code, detail, headers=error.headers)
+    return problem_response(request, error.status_code, code, detail, headers=headers)
+
+
+def _methods_of(request: Request) -> list[str]:
+    """All that this address takes: each route by itself names its own only."""
+
+    def is_taken(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+    return [method for method in METHODS if is_taken(method)]
 
 
 async def _body_too_large(request: Request, error: Exception) -> JSONResponse:

@@ -89,7 +89,7 @@ class _Asked:
     "/v1/datasets/{dataset_id}/imports",
     status_code=202,
     summary="Upload an archive",
-    responses={**LOCATION, **problems(400, 404, 413, 415, 422)},
+    responses={**LOCATION, **problems(400, 404, 409, 413, 415, 422)},
     openapi_extra=BODY,
 )
 async def create_import(

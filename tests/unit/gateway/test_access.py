@@ -39,7 +39,9 @@ async def test_the_key_may_come_in_its_own_header(gateway: Gateway) -> None:
 async def test_unknown_paths_and_methods_are_problems(gateway: Gateway) -> None:
     async with gateway.client() as client:
         assert is_problem(await client.get("/v1/nothing"), 404, "path_unknown")
-        assert is_problem(await client.delete("/v1/datasets"), 405, "method_not_allowed")
+        refused = await client.delete("/v1/datasets")
+        assert is_problem(refused, 405, "method_not_allowed")
+        assert refused.headers["allow"] == "GET, POST"
 
 
 @pytest.mark.parametrize(
