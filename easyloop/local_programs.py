@@ -18,7 +18,7 @@ SERVERS = {"kafka": "bus", "mongo": "mongo", "s3": "s3"}
 def examine(gateway_url: str) -> list[Check]:
     """Each server and service of the local stack that serves this very address; nothing for another platform."""
     stack = local_stack()
-    if stack is None or stack["gateway_url"].rstrip("/") != gateway_url:
+    if stack is None or str(stack.get("gateway_url")).rstrip("/") != gateway_url:
         return []
     return [*_servers(stack), *_services(stack)]
 
@@ -38,10 +38,10 @@ def _services(stack: Mapping[str, Any]) -> Iterator[Check]:
     for name, url in stack["health"].items():
         try:
             answer = httpx.get(url, timeout=PATIENCE_S)
-        except httpx.TransportError as error:
+            waiting = "; ".join(answer.json().get("waiting_for", {}).values()) if answer.is_error else ""
+        except (httpx.TransportError, ValueError) as error:  # ValueError: another program answers there
             yield _silent(stack, name, f"does not answer at {url} ({error or type(error).__name__})")
         else:
-            waiting = "; ".join(answer.json().get("waiting_for", {}).values()) if answer.is_error else ""
             yield Check(
                 name=name,
                 status="error" if answer.is_error else "ok",

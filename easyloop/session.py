@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 
 from easyloop.client import Client, connect
 from easyloop.errors import EasyLoopError
+from easyloop.suggesting import suggestion
 
 
 @contextmanager
@@ -16,7 +19,14 @@ def session(ctx: typer.Context) -> Iterator[tuple[Client, Console]]:
     make: Callable[[], Client] = ctx.obj or connect
     try:
         with make() as client:
-            yield client, Console()
+            try:
+                yield client, Console()
+            except EasyLoopError as error:
+                sentence = error.sentence + suggestion(client, error, ctx.params)
+                raise EasyLoopError(error.code, sentence, error.status) from error
+            except (ValidationError, JSONDecodeError) as error:
+                sentence = f"{client.url} answered what is not understood; is it EasyLoop, and of this version?"
+                raise EasyLoopError("answer_unclear", sentence) from error
     except EasyLoopError as error:
         typer.echo(error.sentence, err=True)
         raise typer.Exit(1) from error

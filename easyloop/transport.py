@@ -95,7 +95,7 @@ class Transport:
     def unreachable(self, error: httpx.TransportError) -> EasyLoopError:
         """The sentence of a platform that is down."""
         reason = f"EasyLoop does not answer at {self.url} ({error or type(error).__name__})"
-        return EasyLoopError("platform_down", f"{reason}; {START}, or see its logs if it is running.")
+        return EasyLoopError("platform_down", f"{reason}; {START}, or see what runs: easyloop doctor.")
 
     def pause(self) -> None:
         """Between two looks at something that is being waited for."""
@@ -108,11 +108,15 @@ class Transport:
 
 def _checked(answer: httpx.Response) -> httpx.Response:
     if not answer.is_error:
+        if answer.headers.get("content-type", "").startswith("text/html"):
+            sentence = f"{answer.request.url} answered with a web page, so it is not EasyLoop; correct EASYLOOP_URL."
+            raise EasyLoopError("not_easyloop", sentence, answer.status_code)
         return answer
     try:
         problem = answer.json()
         code, sentence = str(problem["code"]), str(problem["detail"])
     except (ValueError, KeyError, TypeError):
         code = f"http_{answer.status_code}"
-        sentence = f"{answer.request.url} answered {answer.status_code} and no problem document; is it EasyLoop?"
+        said = f"{answer.request.url} answered {answer.status_code} and no problem document"
+        sentence = f"{said}; is it EasyLoop? EASYLOOP_URL says which address is asked."
     raise EasyLoopError(code, sentence, answer.status_code)

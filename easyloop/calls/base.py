@@ -14,8 +14,11 @@ class Calls:
         self._http = http
 
     def _items(self, path: str, **params: Any) -> list[dict[str, Any]]:
-        items: list[dict[str, Any]] = self._http.get(path, **params).json()["items"]
-        return items
+        answer = self._http.get(path, **params).json()
+        if not isinstance(answer, dict) or not isinstance(answer.get("items"), list):
+            sentence = f"{self._http.url}{path} answered no list; is it EasyLoop, and of this version?"
+            raise EasyLoopError("answer_unclear", sentence)
+        return list(answer["items"])
 
     def _delete(self, address: str) -> None:
         deletion = Deletion.model_validate(self._http.send("DELETE", address, dict).json())

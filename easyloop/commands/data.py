@@ -1,5 +1,6 @@
 """Commands that upload."""
 
+import difflib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -39,10 +40,7 @@ def upload(
 ) -> None:
     """Upload an archive: it becomes a version, and a model unless auto-train is off."""
     with session(ctx) as (client, console):
-        if not file.is_file():
-            raise EasyLoopError(
-                "file_unreadable", f"{file} is not a file; name a zip with one folder of files a class."
-            )
+        _check_is_file(file)
         asked = Asked(client.url, file, dataset or f"new {name or file.stem}", label)
         sending = Sending(client, Memory.of_user(), asked)
         if sending.begun is not None:
@@ -59,3 +57,12 @@ def upload(
         showing.version(console, version)
         if target.auto_train != "off":
             follow(client, console, client.automatic_run(target.id, version.version))
+
+
+def _check_is_file(file: Path) -> None:
+    if file.is_dir():
+        raise EasyLoopError("file_unreadable", f"{file} is a folder; pack it into a zip, a folder of files a class.")
+    if not file.is_file():
+        near = difflib.get_close_matches(file.name, [one.name for one in file.parent.glob("*")], 1)
+        question = f" Did you mean {file.parent / near[0]}?" if near else ""
+        raise EasyLoopError("file_unreadable", f"There is no file {file}; name a zip, a tar or a picture.{question}")

@@ -66,7 +66,7 @@ def test_without_waiting_it_says_where_to_look(platform: FakePlatform, tmp_path:
 def test_what_is_no_file_makes_no_data_set(platform: FakePlatform, tmp_path: Path) -> None:
     result = call(platform, "data", "upload", str(tmp_path))
     assert (result.exit_code, platform.asked) == (1, [])
-    assert "is not a file" in result.output
+    assert "is a folder; pack it into a zip" in result.output
 
 
 def test_a_data_set_is_shown_with_what_was_refused(platform: FakePlatform) -> None:
