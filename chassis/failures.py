@@ -15,7 +15,7 @@ from chassis.bus.cloudevents import header
 from chassis.bus.ports import Record
 from chassis.deps import Deps
 from chassis.errors import PermanentError, TransientError
-from chassis.metrics import DEAD_LETTERS, FAILURES_OPEN
+from chassis.metrics import DEAD_LETTERS, FAILURES_OPEN, PARKED_KEYS
 from chassis.records import Repository, StoredRecord
 from schemas.base import Failure
 from schemas.deadletter import EventDeadLettered
@@ -116,6 +116,7 @@ class Failures:
         """The first waiting event of each key, where its time has come."""
         waiting = await self._rows.find({"status": {"$in": list(OPEN)}})
         FAILURES_OPEN.labels(self._deps.service).set(len(waiting))
+        PARKED_KEYS.labels(self._deps.service).set(len({row.key for row in waiting if row.status == "parked"}))
         now = self._deps.clock.now()
         return [row for row in _heads(waiting) if row.status == "parked" or row.next_attempt_at <= now]
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 
 from chassis.bus.cloudevents import encode
 from chassis.bus.ports import Message, Position, Producer
@@ -12,7 +13,7 @@ from chassis.documents.ports import Database, Document
 from chassis.errors import ServerUnavailable
 from chassis.leases import LeaderLease
 from chassis.lost_rows import PENDING, SENT, LostRows
-from chassis.metrics import OUTBOX_SENT
+from chassis.metrics import OUTBOX_AGE, OUTBOX_SENT
 from chassis.telemetry import current_traceparent, send_span
 from chassis.unit_of_work import OUTBOX
 from chassis.wake import Wake
@@ -50,12 +51,22 @@ class OutboxRelay:
             await self.wake.wait(IDLE_S)
 
     async def _send_as_leader(self) -> int:
-        await self.lost.rearm()
-        return await self.send_pending()
+        rows = await self._pending()
+        # Before the bus is asked for anything: the number matters most while the bus is away.
+        OUTBOX_AGE.labels(self.service).set(self._oldest_s(rows))
+        if await self.lost.rearm():
+            rows = await self._pending()
+        return await self._send(rows)
 
     async def send_pending(self) -> int:
         """Send what is pending; how many rows. Raises ServerUnavailable: unmarked rows are sent again later."""
-        rows = await self._pending()
+        return await self._send(await self._pending())
+
+    def _oldest_s(self, rows: list[Document]) -> float:
+        ages = [(self.clock.now() - datetime.fromisoformat(row["time"])).total_seconds() for row in rows]
+        return max(0.0, *ages) if ages else 0.0
+
+    async def _send(self, rows: list[Document]) -> int:
         if not rows:
             return 0
         self.reach(BEFORE_SENDING)

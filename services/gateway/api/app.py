@@ -45,7 +45,6 @@ PARTS = (
     predict,
     deletions,
     deadletters,
-    doctor,
 )
 # Probes, streams that never end and this page itself would fill the traces with noise.
 UNTRACED = "/health/,/metrics,/events,/trace$,/openapi.json,/docs,/static-offline-docs/"
@@ -62,6 +61,8 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     shared = problems(400, 401, 403, 408, 413, 415, 422, 500, 503)
     for part in PARTS:
         app.include_router(part.router, dependencies=guards, responses=shared)
+    # Not held up by a start that waits for its servers: then it is wanted most.
+    app.include_router(doctor.router, dependencies=[Depends(require_admin)], responses=problems(401, 403, 500))
     health.install(app)
     faults.install(app)
     app.add_middleware(BodyLimit)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
+from prometheus_client import REGISTRY
 
 from chassis.clock import FakeClock
 from chassis.deps import Deps, Handlers
@@ -14,6 +15,8 @@ from chassis.records import Repository
 from schemas.deadletter import EventDeadLettered
 from schemas.requests import DatasetRequested
 from tests.builders import build_deps, dispatcher, emitted, record_of
+
+OPEN_METRICS = ("easyloop_failures_open", "easyloop_parked_keys")
 
 
 @dataclass
@@ -58,6 +61,9 @@ async def test_a_failed_event_is_tried_again_and_later_ones_of_its_key_wait_for_
     for name, dataset in (("first", "ds_1"), ("second", "ds_1"), ("other", "ds_2")):
         await bus.deliver(record_of(a_request(name, dataset)))
     assert log.seen == ["other"]
+    assert not await bus.retry_due()
+    open_, keys = (REGISTRY.get_sample_value(name, {"service": "ingest"}) for name in OPEN_METRICS)
+    assert (open_, keys) == (2, 1)
     log.trouble = lambda _: None
     clock.advance(60)
     while await bus.retry_due():

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
+from prometheus_client import REGISTRY
 
 from chassis.bus.cloudevents import decode
 from chassis.bus.fake import FakeBrokers, FakeBus, FakeProducer
@@ -48,6 +49,21 @@ async def test_rows_are_sent_once_in_the_order_of_their_revisions() -> None:
     await relay.turn()
     assert revisions(producer.sent) == list(range(1, 13))
     assert await relay_of(deps, bus).relay.send_pending() == 0
+
+
+async def test_how_long_the_oldest_row_waits_is_measured_also_while_the_broker_is_away() -> None:
+    clock = FakeClock()
+    deps, bus = build_deps("ingest", clock=clock), FakeBus()
+    relay, _ = relay_of(deps, bus, clock=clock)
+    await emit(deps, 2)
+    clock.advance(90)
+    bus.answering = False
+    await relay.turn()
+    assert REGISTRY.get_sample_value("easyloop_outbox_age_seconds", {"service": "ingest"}) == 90.0
+    bus.answering = True
+    await relay.turn()
+    await relay.turn()
+    assert REGISTRY.get_sample_value("easyloop_outbox_age_seconds", {"service": "ingest"}) == 0.0
 
 
 async def test_rows_stay_pending_while_the_broker_is_away() -> None:

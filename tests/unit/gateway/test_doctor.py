@@ -68,6 +68,14 @@ async def test_a_bus_that_is_away_is_a_finding_and_no_error(gateway: Gateway) ->
     assert found["jobs"]["status"] == "ok"
 
 
+async def test_a_gateway_that_still_waits_for_its_servers_answers(gateway: Gateway) -> None:
+    gateway.prepared = False
+    for database in (gateway.database, *gateway.databases.values()):
+        database.answering = False
+    found = await examined(gateway)
+    assert "was told not to answer" in found["services"]["found"]
+
+
 def test_topics_that_are_missing_or_too_small_are_named() -> None:
     first, *others = WHOLE
     assert first in checks.topics(CATALOG, {name: WHOLE[name] for name in others}).found
