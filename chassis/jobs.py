@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 from uuid import uuid4
 
+from chassis.clock import rfc3339
 from chassis.deps import Deps
 from chassis.errors import StaleLease
 from chassis.leases import HeartbeatWatch
@@ -125,7 +126,7 @@ class JobQueue:
         return await self._deps.database.update(Job.COLLECTION, job.id, changes, expected=holds)
 
     def _now(self) -> dict[str, Any]:
-        return {"touched_at": self._deps.clock.now()}
+        return {"touched_at": rfc3339(self._deps.clock.now())}
 
     async def _take(self, job: Job) -> Job | None:
         seen = {"status": job.status, "fence": job.fence, "beat": job.beat}

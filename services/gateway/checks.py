@@ -81,7 +81,8 @@ def jobs(rows: Mapping[str, Sequence[Mapping[str, Any]]], now: datetime) -> Chec
     stuck, waiting = [], []
     for service, jobs_ in sorted(rows.items()):
         for job in jobs_:
-            age = now - (job.get("touched_at") or now)
+            touched = job.get("touched_at")
+            age = now - datetime.fromisoformat(touched) if touched else timedelta(0)
             name = f"{job['_id']} ({job['kind']}, {service}, {_ago(age)})"
             if job["status"] == "running" and age.total_seconds() > WORKER_SILENT_S:
                 stuck.append(name)
@@ -128,7 +129,7 @@ def blobs(latest: Mapping[str, Any] | None, now: datetime) -> Check:
     """What the last collection of blobs wrote down."""
     if latest is None:
         return Check("blobs", "ok", "not looked at yet")
-    when = _ago(now - latest["looked_at"])
+    when = _ago(now - datetime.fromisoformat(latest["looked_at"]))
     if latest.get("failure"):
         return Check("blobs", "warning", f"could not be collected: {latest['failure']['sentence']}")
     megabytes = latest["orphan_bytes"] / 1e6

@@ -74,7 +74,8 @@ async def ask_for_collection(deps: Deps, interval: timedelta) -> bool:
         order = {"database_id": owner.database_id, "projects": sorted(projects)}
         # The fence goes on counting, so that nothing that an earlier holder still says is taken for this one's.
         fence = 0 if job is None else job.fence
-        await tx.records(Job).save(Job(id=JOB_ID, kind=COLLECT, key=COLLECT, args=order, fence=fence))
+        asked = Job(id=JOB_ID, kind=COLLECT, key=COLLECT, args=order, fence=fence, touched_at=deps.clock.now())
+        await tx.records(Job).save(asked)
     return True
 
 

@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from chassis.bus.ports import Message
+from chassis.clock import rfc3339
+from chassis.jobs import Job
 from chassis.topics import load_topics
 from services.gateway import checks
+from services.ingest.collection import BlobCollection
 from tests.unit.gateway.building import Gateway
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -36,7 +39,7 @@ async def test_a_platform_with_faults_hears_of_each(gateway: Gateway) -> None:
     now = gateway.clock.now()
     dead = {"_id": "f1", "status": "dead"}
     await gateway.ingest.put("failures", dead)
-    stuck = {"_id": "job_1", "kind": "import", "status": "running", "touched_at": now - timedelta(minutes=3)}
+    stuck = {"_id": "job_1", "kind": "import", "status": "running", "touched_at": rfc3339(now - timedelta(minutes=3))}
     await gateway.ingest.put("jobs", stuck)
     await gateway.registry.put("outbox", {"_id": "e1", "status": "pending", "time": "2020-01-01T00:00:00Z"})
     found = await examined(gateway)
@@ -104,8 +107,8 @@ def test_silent_services_are_named_with_the_time_of_their_last_sign_of_life() ->
 
 def test_jobs_are_stuck_without_a_heartbeat_and_wait_when_queued_for_long() -> None:
     def judged(status: str, age: float) -> str:
-        job = {"_id": "job_1", "kind": "study", "status": status, "touched_at": ago(age)}
-        return checks.jobs({"hpo": [job]}, NOW).status
+        row = {"id": "job_1", "kind": "study", "key": "run_1", "args": {}, "status": status, "touched_at": ago(age)}
+        return checks.jobs({"hpo": [Job.model_validate(row).to_document()]}, NOW).status
 
     assert [judged("running", 5), judged("running", 300)] == ["ok", "error"]
     assert [judged("queued", 60), judged("queued", 3600)] == ["ok", "warning"]
@@ -117,7 +120,8 @@ def test_what_is_tried_again_is_a_warning_too() -> None:
 
 
 def test_blobs_tell_of_their_last_collection() -> None:
-    latest = {"looked_at": ago(90), "orphans": 3, "orphan_bytes": 2_500_000, "removed": 1}
+    written = BlobCollection(id="latest", looked_at=ago(90), orphans=3, orphan_bytes=2_500_000, removed=1)
+    latest = written.to_document()  # as ingest leaves it
     assert checks.blobs(latest, NOW).found == "3 not needed (2.5 MB), 1 removed, 1 min ago"
     assert checks.blobs({**latest, "failure": {"sentence": "no."}}, NOW).status == "warning"
     assert checks.blobs(None, NOW).found == "not looked at yet"
