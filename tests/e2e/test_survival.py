@@ -42,6 +42,7 @@ def test_a_trainer_killed_after_its_checkpoint_goes_on_from_it(
 def test_a_gateway_that_starts_after_the_news_loads_what_is_published(fragile: LocalStack, client: Client) -> None:
     published = client.models()[0]
     fragile.restart("gateway")
+    fragile.up()  # returns once it answers
     client.wait_until_served(published.id, 1)
 
 
