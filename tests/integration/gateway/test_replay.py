@@ -18,6 +18,9 @@ from tests.integration.preprocess.pipeline import started
 from tests.servers import LocalServers
 
 SEEN_S = 90
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+
 T = TypeVar("T")
 
 
