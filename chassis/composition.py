@@ -19,7 +19,7 @@ from chassis.documents.mongo import MongoDatabase
 from chassis.documents.ports import Index
 from chassis.errors import ServerUnavailable
 from chassis.failpoints import Failpoints
-from chassis.failures import FailedEvent, Failures, RetryPolicy
+from chassis.failures import DONE_AT, FailedEvent, Failures, RetryPolicy
 from chassis.health import Probe, health_server
 from chassis.ids import UlidIds
 from chassis.jobs import D, Job, JobKind, JobQueue
@@ -51,11 +51,15 @@ INDEXES = (
 
 
 def retention_indexes(topics: TopicCatalog) -> tuple[Index, ...]:
-    """Inbox marks and outbox rows outlive every message: a group that reads from the start again changes nothing."""
+    """Inbox marks and outbox rows outlive every message: a group that reads from the start again changes nothing.
+
+    Failures stay as long once they are done; those that are not stay until they are.
+    """
     seconds = (max(topic.retention_days for topic in topics.topics) + 1) * 24 * 3600
     return (
         Index(INBOX, ("at",), expire_after_s=seconds),
         Index(OUTBOX, ("sent_at",), expire_after_s=seconds),
+        Index(FailedEvent.COLLECTION, (DONE_AT,), expire_after_s=seconds),
     )
 
 

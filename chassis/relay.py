@@ -1,7 +1,7 @@
 """The outbox relay: the only producer of a service. At least once, and per key in the order of the revisions."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from chassis.bus.cloudevents import encode
 from chassis.bus.ports import Message, Position, Producer
 from chassis.clock import Clock
 from chassis.documents.ports import Database, Document
-from chassis.errors import ServerUnavailable
+from chassis.errors import ServerUnavailable, WriteConflict
 from chassis.leases import LeaderLease
 from chassis.lost_rows import PENDING, SENT, LostRows
 from chassis.metrics import OUTBOX_AGE, OUTBOX_SENT
@@ -46,6 +46,10 @@ class OutboxRelay:
             sent = await self._send_as_leader() if await self.lease.hold() else 0
         except ServerUnavailable as error:
             log.warning("outbox: %s; rows stay pending and are sent when it answers again", error)
+            self.lost.suspect()
+            sent = 0
+        except WriteConflict:  # a row expired meanwhile, say
+            log.info("outbox: somebody else was at the same rows; they are looked at again")
             sent = 0
         if not sent:
             await self.wake.wait(IDLE_S)
@@ -59,7 +63,7 @@ class OutboxRelay:
         return await self._send(rows)
 
     async def send_pending(self) -> int:
-        """Send what is pending; how many rows. Raises ServerUnavailable: unmarked rows are sent again later."""
+        """Send what is pending; how many rows. Raises ServerUnavailable or WriteConflict: unmarked rows go again."""
         return await self._send(await self._pending())
 
     def _oldest_s(self, rows: list[Document]) -> float:
@@ -72,8 +76,8 @@ class OutboxRelay:
         self.reach(BEFORE_SENDING)
         with ExitStack() as spans:
             positions = await self.producer.send_all([self._message(row, spans) for row in rows])
-        for row, position in zip(rows, positions, strict=True):
-            await self._mark_sent(row, position)
+        if not await self.lost.overwritten(rows, positions):  # else these go again too, behind those before them
+            await self._mark_sent(list(zip(rows, positions, strict=True)))
         OUTBOX_SENT.labels(self.service).inc(len(rows))
         return len(rows)
 
@@ -100,12 +104,17 @@ class OutboxRelay:
         )
         return Message(row["topic"], key, value, headers)
 
-    async def _mark_sent(self, row: Document, position: Position) -> None:
-        changes = {
+    async def _mark_sent(self, sent: Sequence[tuple[Document, Position]]) -> None:
+        for first in range(0, len(sent), BATCH):
+            async with self.database.transaction() as tx:
+                for row, position in sent[first : first + BATCH]:
+                    await tx.update(OUTBOX, row["_id"], self._marks(row, position))
+
+    def _marks(self, row: Document, position: Position) -> Document:
+        return {
             "status": SENT,
             "partition": position.partition,
             "offset": position.offset,
             # Of the first sending: a row must not outlive the marks in the inboxes of those who handled it.
             "sent_at": row.get("sent_at") or self.clock.now(),
         }
-        await self.database.update(OUTBOX, row["_id"], changes)

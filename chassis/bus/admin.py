@@ -12,18 +12,18 @@ from kafka.errors import TopicAlreadyExistsError, for_code
 
 from chassis.bus.kafka_connection import check_reachable, connection_settings, translated
 from chassis.bus.ports import Place
-from chassis.topics import Topic, TopicCatalog
+from chassis.bus.topic_upkeep import creation_options, raise_existing
+from chassis.topics import TopicCatalog
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 CLIENT_ID = "easyloop-admin"
-_DAY_MS = 86_400_000
 
 
 async def create_topics(bootstrap: str, catalog: TopicCatalog, *, replication_factor: int = 1) -> list[str]:
-    """Make the topics that are not there; which those were. Existing ones stay as they are.
+    """Make the topics that are not there; which those were. Existing ones get what they lack: see `raise_existing`.
 
     Raises ServerUnavailable, also when the brokers refuse (too few of them for the factor, say).
     """
@@ -31,12 +31,15 @@ async def create_topics(bootstrap: str, catalog: TopicCatalog, *, replication_fa
     def create(admin: Any) -> list[str]:
         existing = set(admin.list_topics())
         missing = {
-            topic.name: _options(topic, replication_factor) for topic in catalog.topics if topic.name not in existing
+            topic.name: creation_options(topic, replication_factor)
+            for topic in catalog.topics
+            if topic.name not in existing
         }
         if missing:
             answer = admin.create_topics(missing, raise_errors=False, wait_for_metadata=False)
             _check(answer["topics"])
             admin.wait_for_topics(list(missing))
+        raise_existing(admin, [topic for topic in catalog.topics if topic.name in existing])
         return sorted(missing)
 
     return await _ask(bootstrap, create)
@@ -117,14 +120,6 @@ def _admin(bootstrap: str) -> Iterator[Any]:
             yield admin
         finally:
             admin.close()
-
-
-def _options(topic: Topic, replication_factor: int) -> dict[str, Any]:
-    return {
-        "num_partitions": topic.partitions,
-        "replication_factor": replication_factor,
-        "configs": {"retention.ms": str(topic.retention_days * _DAY_MS), "cleanup.policy": "delete"},
-    }
 
 
 def _check(answers: list[dict[str, Any]]) -> None:

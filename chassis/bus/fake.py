@@ -19,6 +19,7 @@ class FakeBus:
         self.answering = True
         self.cluster_id = "fake-1"
         self.partitions = partitions
+        self.times_made = 0
         self.topics: dict[str, list[list[Record]]] = defaultdict(lambda: [[] for _ in range(partitions)])
         self.committed: dict[str, dict[Place, int]] = defaultdict(dict)
         """Of each group the next offset to read, by topic and partition."""
@@ -179,6 +180,7 @@ class FakeBrokers:
     async def make_topics(self) -> None:
         """See Brokers: a FakeBus makes topics by itself."""
         self._bus.ping()
+        self._bus.times_made += 1
 
     async def ends(self, topics: Collection[str]) -> Mapping[Place, int]:
         """See Brokers."""

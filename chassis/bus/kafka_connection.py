@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import kafka
 from kafka.errors import KafkaError
 
 from chassis.errors import ServerUnavailable
@@ -59,6 +60,34 @@ def translated() -> Iterator[None]:
         yield
     except (KafkaError, OSError) as error:
         raise unavailable(repr(error)) from error
+
+
+class AdminConnection:
+    """An admin client that is kept for the next question, and built anew after an error. Belongs to one thread."""
+
+    def __init__(self, bootstrap: str, client_id: str) -> None:
+        self._bootstrap = bootstrap
+        self._client_id = client_id
+        self._client: Any = None
+
+    def cluster_id(self) -> str:
+        """The identity of the cluster. Raises ServerUnavailable."""
+        try:
+            with translated():
+                # Also before a kept client is asked: it would go on trying for long.
+                check_reachable(self._bootstrap)
+                if self._client is None:
+                    self._client = kafka.KafkaAdminClient(**connection_settings(self._bootstrap, self._client_id))
+                return str(self._client.describe_cluster()["cluster_id"])
+        except ServerUnavailable:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Idempotent; the next question connects again."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
 
 
 class ClientThread:

@@ -19,13 +19,14 @@ from kafka.errors import (
 
 from chassis.bus.kafka_connection import (
     REQUEST_MS,
+    AdminConnection,
     ClientThread,
-    check_reachable,
     connection_settings,
     translated,
     unavailable,
 )
 from chassis.bus.ports import Record
+from chassis.errors import ServerUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,11 @@ _LOST_MEMBERSHIP = (
 
 
 class _Reader:
-    """Polls in a thread of its own; builds its client at the first poll and anew after an error."""
+    """Polls in a thread of its own; builds its client at the first poll and anew after an error.
+
+    Offsets mean nothing on a cluster that began afresh: it may have grown past the place at which a reader stood. So
+    the brokers are asked for the cluster's id after each poll, and what was polled across a change is thrown away.
+    """
 
     def __init__(self, bootstrap: str, client_id: str, topics: Sequence[str], max_records: int) -> None:
         self.topics = tuple(topics)
@@ -56,7 +61,8 @@ class _Reader:
         self._thread = ClientThread(f"consumer-{client_id}")
         self._polling: asyncio.Future[list[Record]] | None = None
         self._client: Any = None
-        self._cluster: str | None = None
+        self._admin = AdminConnection(bootstrap, f"{client_id}-cluster")
+        self._cluster = ""
         self._heard = 0.0
 
     async def poll(self, timeout_s: float) -> list[Record]:
@@ -71,42 +77,32 @@ class _Reader:
         """See Consumer. Waits for a poll under way."""
         await self._thread.stop(self._discard)
 
-    def _connect(self) -> Any:
+    def _connect(self, cluster: str) -> Any:
         raise NotImplementedError
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
             with translated():
                 if self._client is None:
-                    check_reachable(self._bootstrap)
-                    self._client = self._connect()
+                    self._cluster = self._admin.cluster_id()
+                    self._client = self._connect(self._cluster)
                     self._heard = time.monotonic()
                 polled = self._client.poll(timeout_ms=int(timeout_s * 1_000))
-                self._refuse_another_cluster()
+                # The client reconnects silently for ever; after some silence see whether anybody is there.
+                if polled or time.monotonic() - self._heard > SILENCE_S:
+                    self._refuse_another_cluster()
+                    self._heard = time.monotonic()
         except Exception:
             self._discard()
             raise
-        records = [_record(record) for batch in polled.values() for record in batch]
-        self._listen(len(records))
-        return records
-
-    def _listen(self, received: int) -> None:
-        # The client reconnects silently for ever; after some silence see for ourselves whether anybody is there.
-        if not received and time.monotonic() - self._heard > SILENCE_S:
-            check_reachable(self._bootstrap)
-            received = 1
-        if received:
-            self._heard = time.monotonic()
+        return [_record(record) for batch in polled.values() for record in batch]
 
     def _refuse_another_cluster(self) -> None:
-        # Offsets mean nothing on a cluster that began afresh. The client asks whom it talks to after each lost
-        # connection, and offers no other way to the answer.
-        cluster, before = self._client._cluster.cluster_id, self._cluster
-        self._cluster = cluster
-        if before not in (None, cluster):
+        if self._admin.cluster_id() != self._cluster:
             raise unavailable("it began afresh, empty")
 
     def _discard(self) -> None:
+        self._admin.close()
         client, self._client = self._client, None
         if client is not None:
             with suppress(KafkaError):  # leaving is a courtesy: the session ends by itself
@@ -131,7 +127,7 @@ class KafkaConsumer(_Reader):
         """See Consumer."""
         await self._thread.start(lambda: self._commit(handled))
 
-    def _connect(self) -> Any:
+    def _connect(self, cluster: str) -> Any:
         return kafka.KafkaConsumer(*self.topics, **self._settings)
 
     def _commit(self, handled: Sequence[Record]) -> None:
@@ -160,14 +156,15 @@ class KafkaConsumer(_Reader):
 class WholeTopicsConsumer(KafkaConsumer):
     """Reads all partitions itself and uses the group for its offsets alone, for brokers whose groups may wedge.
 
-    Several readers of one group each get everything.
+    Several readers of one group each get everything. Without a membership a broker takes every commit, also one of
+    records that the cluster before it gave; so the group's name ends in the cluster's id.
     """
 
-    def _connect(self) -> Any:
-        client = kafka.KafkaConsumer(**self._settings)
+    def _connect(self, cluster: str) -> Any:
+        client = kafka.KafkaConsumer(**{**self._settings, "group_id": f"{self._settings['group_id']}.{cluster}"})
         try:
             client.assign([place for topic in self.topics for place in _places(client, topic)])
-        except KafkaError:
+        except (KafkaError, ServerUnavailable):
             client.close(autocommit=False, timeout_ms=0)
             raise
         return client

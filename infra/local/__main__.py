@@ -8,7 +8,7 @@ from infra.local.errors import StackError
 from infra.local.layout import Layout
 from infra.local.services import SERVICE_PORTS
 from infra.local.stack import SERVER_NAMES, Stack
-from infra.local.status import read_status, table
+from infra.local.status import bus_in_words, read_status, table
 from infra.local.stop import stop_stack
 from infra.local.supervisor_client import Supervisor
 
@@ -85,6 +85,7 @@ def _status(layout: Layout) -> int:
         _say(f"nothing runs for {layout.root}; `make up` starts it")
         return NOT_UP
     _say(table(rows))
+    _say(bus_in_words(layout))
     return 0 if all(row.ready for row in rows) else NOT_UP
 
 

@@ -1,5 +1,6 @@
 """What every kind of broker has in common: a place, and how its process is described."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -8,6 +9,11 @@ from chassis.bus.ports import BusKind
 from infra.local.program import Program
 
 BUS = "bus"
+
+IN_WORDS: Mapping[str, str] = {
+    "kafka": "Apache Kafka",
+    "tansu": "Tansu, which forgets its messages when it stops; the services then send them again",
+}
 
 
 @dataclass(frozen=True)

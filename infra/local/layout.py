@@ -54,6 +54,11 @@ class Layout:
         return self.run / "stack.json"
 
     @property
+    def bus_file(self) -> Path:
+        """The kind of bus that the last start chose."""
+        return self.run / "bus"
+
+    @property
     def supervisor_config(self) -> Path:
         """Mode 0600: it holds the programs' environment."""
         return self.run / "supervisord.conf"

@@ -48,6 +48,7 @@ class Stack:
             prepare_ray(self.ray),
             *service_programs(self.layout, self.servers, bus.kind, self.ray, self.ports),
         ]
+        write_atomically(self.layout.bus_file, bus.kind)
         write_atomically(self.layout.supervisor_config, render(self.layout, programs), PRIVATE)
         return programs
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from infra.local.bus_runtime import IN_WORDS
 from infra.local.layout import Layout
 from infra.local.ports import load_ports
 from infra.local.process_tree import memory_megabytes, running_processes
@@ -48,6 +49,15 @@ def read_status(layout: Layout) -> list[Row]:
         Row(name, info, ports[name], memory_megabytes(info.pid, processes) if info.pid else 0, ready[name])
         for name, info in infos.items()
     ]
+
+
+def bus_in_words(layout: Layout) -> str:
+    """Which bus the stack was started with; empty for a stack of a version that had no choice."""
+    try:
+        kind = layout.bus_file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    return f"the bus is {IN_WORDS[kind]}"
 
 
 def _passes(info: ProcessInfo, checks: Mapping[str, Check]) -> bool:

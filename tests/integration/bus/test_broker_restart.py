@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import kafka
 import pytest
+from kafka.admin import ConfigResource, ConfigResourceType
 
 from chassis.bus.admin import cluster_id, create_topics, ping
 from chassis.bus.kafka_consumer import KafkaConsumer
@@ -20,6 +22,7 @@ from tests.integration.broker import Broker
 
 TOPIC = "restart.events"
 PATIENCE_S = 60
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True)
@@ -126,3 +129,24 @@ async def test_topics_are_made_once_and_kept(broker: Broker) -> None:
             await create_topics(
                 broker.address, TopicCatalog((Topic("too.many", "restart", "id", 1, 1, (), ()),)), replication_factor=3
             )
+
+
+async def test_topics_get_the_partitions_and_the_retention_that_they_lack(broker: Broker) -> None:
+    before = TopicCatalog((Topic("less", "w", "id", 2, 1, (), ()), Topic("more", "w", "id", 4, 9, (), ())))
+    wanted = TopicCatalog((Topic("less", "w", "id", 3, 7, (), ()), Topic("more", "w", "id", 3, 7, (), ())))
+    with broker.running():
+        await create_topics(broker.address, before)
+        assert await create_topics(broker.address, wanted) == []
+        assert figures(broker.address, "less") == (3, 7 * DAY_MS)
+        assert figures(broker.address, "more") == (4, 9 * DAY_MS)
+
+
+def figures(address: str, topic: str) -> tuple[int, int]:
+    """Partitions, and retention in milliseconds."""
+    admin = kafka.KafkaAdminClient(bootstrap_servers=[address])
+    try:
+        [found] = admin.describe_topics([topic])
+        settings = admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
+        return len(found["partitions"]), int(settings["retention.ms"]["value"])
+    finally:
+        admin.close()

@@ -10,7 +10,7 @@ from chassis.clock import FakeClock
 from chassis.deps import Deps, Handlers
 from chassis.documents.fake import FakeDatabase
 from chassis.errors import PermanentError, ServerUnavailable, TransientError, WriteConflict
-from chassis.failures import FailedEvent, RetryPolicy
+from chassis.failures import DONE_AT, FailedEvent, RetryPolicy
 from chassis.records import Repository
 from schemas.deadletter import EventDeadLettered
 from schemas.requests import DatasetRequested
@@ -70,6 +70,20 @@ async def test_a_failed_event_is_tried_again_and_later_ones_of_its_key_wait_for_
         pass
     assert log.seen == ["other", "first", "second"]
     assert [row.status for row in await failures(deps)] == ["done", "done"]
+
+
+async def test_a_failure_that_is_done_has_the_date_from_which_it_expires() -> None:
+    deps, log = build_deps("ingest"), Log(trouble=lambda event: TransientError("away", "away"))
+    bus = dispatcher(deps, log.handlers)
+    await bus.deliver(record_of(a_request("first")))
+    [waiting] = await deps.database.find(FailedEvent.COLLECTION, {})
+    assert DONE_AT not in waiting
+    log.trouble = lambda _: None
+    assert isinstance(deps.clock, FakeClock)
+    deps.clock.advance(60)
+    await bus.retry_due()
+    [done] = await deps.database.find(FailedEvent.COLLECTION, {})
+    assert (done["status"], done[DONE_AT]) == ("done", deps.clock.now())
 
 
 async def test_an_event_arriving_while_others_are_parked_parks_too() -> None:

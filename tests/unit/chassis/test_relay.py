@@ -144,6 +144,36 @@ async def test_a_topic_that_lost_its_latest_records_gets_those_again() -> None:
     assert len(bus.records("ingest.events")) == 5
 
 
+async def test_a_topic_that_was_emptied_and_has_grown_again_gets_what_it_lost() -> None:
+    deps, bus = build_deps("ingest"), FakeBus(partitions=1)
+    relay, _ = relay_of(deps, bus)
+    await emit(deps, 5)
+    await relay.turn()
+    del bus.topics["ingest.events"][0][:]
+    await emit(deps, 2)
+
+    await relay.turn()
+    await relay.turn()
+
+    records = [decode(record) for record in bus.records("ingest.events")]
+    assert [event.meta.rev for event in records][-7:] == [1, 2, 3, 4, 5, 6, 7]
+    assert {row["status"] for row in await deps.database.find(OUTBOX, {})} == {"sent"}
+
+
+async def test_a_topic_that_is_gone_is_made_once_sending_has_failed() -> None:
+    deps, bus = build_deps("ingest"), FakeBus()
+    relay, _ = relay_of(deps, bus)
+    await relay.turn()
+    await relay.turn()
+    assert bus.times_made == 1
+    await emit(deps, 1)
+    bus.answering = False
+    await relay.turn()
+    bus.answering = True
+    await relay.turn()
+    assert bus.times_made == 2
+
+
 async def test_a_row_does_not_live_longer_for_being_sent_again() -> None:
     """Its age is that of the first sending, so that the inboxes of those who handled it remember it longer."""
     deps, bus = build_deps("ingest"), FakeBus()

@@ -14,6 +14,8 @@ from infra.local.layout import Layout
 from infra.local.program import Program
 from infra.local.readiness import NotReadyError, wait_until_ready
 from infra.local.stack import ALL_PORTS, Stack, fresh_ports, plan_stack
+from infra.local.status import bus_in_words
+from infra.local.tansu import TansuRuntime
 
 BUS = KafkaRuntime(Java("java", "17"), (Path("/kafka.jar"),))
 
@@ -32,6 +34,14 @@ def programs(stack: Stack) -> Mapping[str, Program]:
 
 def test_every_program_has_a_check(stack: Stack, programs: Mapping[str, Program]) -> None:
     assert programs.keys() == stack.checks().keys()
+
+
+def test_the_status_names_the_bus_that_the_start_chose(stack: Stack) -> None:
+    assert bus_in_words(stack.layout) == ""
+    stack.write_settings(BUS)
+    assert bus_in_words(stack.layout) == "the bus is Apache Kafka"
+    stack.write_settings(TansuRuntime(Path("/tansu")))
+    assert bus_in_words(stack.layout).startswith("the bus is Tansu, which forgets its messages")
 
 
 def test_every_setting_that_a_service_gets_exists(programs: Mapping[str, Program]) -> None:
