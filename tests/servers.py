@@ -5,6 +5,7 @@ A conftest makes the fixture known with `from tests.servers import local_servers
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,17 +20,18 @@ from typing import Any, cast
 import pytest
 
 from infra.local.bus import find_kafka
-from infra.local.bus_runtime import BUS, BusRuntime
+from infra.local.bus_runtime import BUS, BusPlace, BusRuntime
 from infra.local.credentials import make_credentials
+from infra.local.kafka import log_folder
 from infra.local.layout import REPOSITORY, Layout
 from infra.local.log_tail import log_tail
-from infra.local.ports import choose_ports, save_ports
+from infra.local.ports import choose_ports, load_ports, save_ports
 from infra.local.process_tree import descendants, running_processes
 from infra.local.program import Program
 from infra.local.readiness import Check, NotReadyError, wait_until_ready
 from infra.local.servers import USUAL_PORTS, WITH_GRPC, Servers
 from infra.local.stack import ALL_PORTS
-from infra.local.supervisor_client import Supervisor
+from infra.local.supervisor_client import STOP_SECONDS, Supervisor
 
 READY_SECONDS = 180
 COMMAND_SECONDS = 600
@@ -186,6 +188,16 @@ class LocalStack:
         deadline = time.monotonic() + COMMAND_SECONDS
         while pid in running_processes() and time.monotonic() < deadline:
             time.sleep(0.05)
+
+    def empty_kafka(self) -> None:
+        """Stop Kafka, throw away everything it holds, and start it as a new cluster."""
+        self.supervisor.stop(BUS)
+        self.supervisor.wait_ended(frozenset({BUS}), STOP_SECONDS)
+        ports = load_ports(self.layout.ports_file)
+        place = BusPlace(self.layout.root / "kafka", ports[BUS], ports["bus_controller"])
+        shutil.rmtree(log_folder(place))
+        find_kafka().format(place)
+        self.supervisor.start(BUS)
 
     def restart(self, program: str) -> None:
         """Stop and start one program in order."""

@@ -38,6 +38,10 @@ class BusClients:
         kind = KafkaConsumer if self.has_groups else WholeTopicsConsumer
         return kind(self.bootstrap, group, topics, client_id=client_id)
 
+    async def cluster_id(self) -> str:
+        """Another one than before: what was on the bus is gone. Raises ServerUnavailable."""
+        return await admin.cluster_id(self.bootstrap)
+
     async def ping(self) -> None:
         """Raises ServerUnavailable."""
         await admin.ping(self.bootstrap)

@@ -34,7 +34,7 @@ async def serve(settings: PreprocessSettings) -> None:
         folder=settings.scratch_dir / "streams",
         concurrency=settings.chunks_at_once,
     )
-    streams = Streams(place, assembly.dispatcher.deliver)
+    streams = Streams(place, assembly.dispatcher.deliver, assembly.bus.cluster_id)
     # Faust shares a group's partitions among its members, which not every broker can do.
     consumer = streams.turn if assembly.bus.has_groups else assembly.consumer()
     service = assembly.service({"streams": consumer, "sweep": lambda: sweep_turn(deps)}, INDEXES)

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import os
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,11 @@ PAUSE_S = 1.0
 STOP_S = 12.0
 EXIT_STUCK = 1
 
+IDENTITY_S = 5.0
+
 Deliver = Callable[[Record], Awaitable[None]]
+Identity = Callable[[], Awaitable[str]]
+"""Asks the brokers for the id of their cluster. Raises ServerUnavailable."""
 
 
 class StreamsFailed(RuntimeError):
@@ -49,11 +54,18 @@ class StreamPlace:
 
 
 class Streams:
-    """`turn` and `close` belong into the service's loops and closers."""
+    """`turn` and `close` belong into the service's loops and closers.
 
-    def __init__(self, place: StreamPlace, deliver: Deliver) -> None:
+    Faust joins the group of a cluster that came in the place of another by itself, but goes on with acknowledgements of
+    the old one, whose offsets mean nothing there: so another cluster ends the streams.
+    """
+
+    def __init__(self, place: StreamPlace, deliver: Deliver, identity: Identity) -> None:
         self._place = place
         self._deliver = deliver
+        self._identity = identity
+        self._cluster = ""
+        self._asked = 0.0
         self._keys = KeyOrder()
         self._acks: OrderedAcks[Any] = OrderedAcks()
         self._app: Any = None
@@ -62,9 +74,11 @@ class Streams:
     async def turn(self) -> None:
         """Start at the first call; afterwards look whether all is well. Raises StreamsFailed when it is not."""
         if self._app is None:
+            self._cluster = await self._identity()
             self._app = self._build()
             await self._app.start()
         await asyncio.sleep(LOOK_S)
+        await self._look_at_the_cluster()
         fault = self._fault or self._app.crash_reason
         if fault is not None or self._app.should_stop:
             await self.close()
@@ -81,6 +95,17 @@ class Streams:
         last_resort.start()
         await app.stop()
         last_resort.cancel()
+
+    async def _look_at_the_cluster(self) -> None:
+        if time.monotonic() - self._asked < IDENTITY_S:
+            return
+        self._asked = time.monotonic()
+        try:
+            cluster = await self._identity()
+        except ServerUnavailable:
+            return  # Faust waits for the brokers by itself
+        if cluster != self._cluster:
+            self._fault = self._fault or StreamsFailed(f"the bus is another cluster than before ({cluster})")
 
     def _build(self) -> Any:
         place = self._place

@@ -1,4 +1,4 @@
-"""A killed trainer and a killed broker cost time, never a run, and never give two versions."""
+"""A killed trainer, a killed broker and an emptied one cost time, never a run, and never give two versions."""
 
 from collections.abc import Iterator
 
@@ -50,5 +50,19 @@ def test_a_broker_killed_during_the_study_costs_no_run(fragile: LocalStack, clie
     run = start_automatic_run(client, archives.training, "killed broker")
     until_the_study_has_started(client, run.id)
     fragile.kill("bus")
+    assert served_version(client, run) == 1
+    assert runs_of_its_model(client, run.id) == [run.id]
+
+
+def test_a_broker_that_lost_everything_twice_costs_neither_an_import_nor_a_run(
+    fragile: LocalStack, client: Client, archives: Archives
+) -> None:
+    dataset = client.create_dataset("emptied broker", auto_train="fast")
+    imported = client.upload(dataset.id, archives.training)
+    fragile.empty_kafka()
+    version = client.wait_for_version(dataset.id, imported.id)
+    run = client.automatic_run(dataset.id, version.version)
+    until_the_study_has_started(client, run.id)
+    fragile.empty_kafka()
     assert served_version(client, run) == 1
     assert runs_of_its_model(client, run.id) == [run.id]

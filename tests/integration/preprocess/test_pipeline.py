@@ -4,6 +4,7 @@ import io
 import random
 import uuid
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from chassis.documents.ports import Document
 from chassis.manifests import read_manifest, read_rejections
 from chassis.topics import load_topics
 from chassis.unit_of_work import OUTBOX
+from infra.local.bus import find_kafka
 from schemas.base import BlobRef
 from services.ingest.import_job import AFTER_CHUNK
+from tests.integration.broker import Broker
 from tests.integration.preprocess.pipeline import Pipeline, bucket, started
 from tests.servers import LocalServers
 
@@ -93,3 +96,18 @@ async def test_an_import_killed_after_its_first_chunk_and_a_killed_preprocess_lo
         pipeline.processes[1].kill()
         await check_whole(pipeline, await pipeline.ended(version), 3 * CHUNK)
         assert [process.starts for process in pipeline.processes] == [2, 2]
+
+
+async def test_a_bus_that_lost_everything_in_the_middle_of_an_import_loses_and_doubles_nothing(
+    servers: LocalServers, tmp_path: Path, dataset_id: str
+) -> None:
+    broker = Broker.made(tmp_path / "bus", find_kafka())
+    with started(replace(servers, kafka=broker.address), tmp_path) as pipeline:
+        with broker.running():
+            await create_topics(broker.address, load_topics())
+            version = await pipeline.request_import(an_archive(tmp_path, 3 * CHUNK), dataset_id)
+            await pipeline.first_chunk(version)
+        broker.lose_everything()
+        with broker.running():
+            await check_whole(pipeline, await pipeline.ended(version), 3 * CHUNK)
+            assert [process.stop() for process in pipeline.processes] == [0, 0]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chassis.bus.admin import create_topics
+from chassis.bus.admin import cluster_id, create_topics
 from chassis.bus.kafka_producer import KafkaProducer
 from chassis.bus.ports import Message, Record
 from chassis.errors import ServerUnavailable
@@ -25,21 +25,25 @@ PATIENCE_S = 120
 Deliver = Callable[[Record], Awaitable[None]]
 
 
+def streams_of(place: StreamPlace, deliver: Deliver) -> Streams:
+    return Streams(place, deliver, lambda: cluster_id(place.bootstrap_servers))
+
+
 class Supervised:
     """Streams that are started afresh whenever they fail, as the supervisor does with the service."""
 
     def __init__(self, place: StreamPlace, deliver: Deliver) -> None:
         self._place = place
         self._deliver = deliver
-        self._streams = Streams(place, deliver)
+        self._streams = streams_of(place, deliver)
         self._task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
         while True:
             try:
                 await self._streams.turn()
-            except (StreamsFailed, OSError):
-                self._streams = Streams(self._place, self._deliver)
+            except (StreamsFailed, ServerUnavailable, OSError):
+                self._streams = streams_of(self._place, self._deliver)
 
     async def stop(self) -> None:
         """As the service at SIGTERM."""
@@ -147,7 +151,7 @@ async def test_an_error_nobody_expected_ends_the_streams(place: StreamPlace) -> 
         raise LookupError("a defect")
 
     await send(place, range(1))
-    streams = Streams(place, deliver)
+    streams = streams_of(place, deliver)
     with pytest.raises(StreamsFailed, match="a defect"):
         async with asyncio.timeout(PATIENCE_S):
             while True:
