@@ -16,6 +16,7 @@ from kafka.errors import (
     RebalanceInProgressError,
     UnknownMemberIdError,
 )
+from kafka.structs import MemberState
 
 from chassis.bus.kafka_connection import (
     REQUEST_MS,
@@ -88,6 +89,7 @@ class _Reader:
                     self._client = self._connect(self._cluster)
                     self._heard = time.monotonic()
                 polled = self._client.poll(timeout_ms=int(timeout_s * 1_000))
+                _go_on_joining(self._client)
                 # The client reconnects silently for ever; after some silence see whether anybody is there.
                 if polled or time.monotonic() - self._heard > SILENCE_S:
                     self._refuse_another_cluster()
@@ -107,6 +109,14 @@ class _Reader:
         if client is not None:
             with suppress(KafkaError):  # leaving is a courtesy: the session ends by itself
                 client.close(autocommit=False, timeout_ms=2_000)
+
+
+def _go_on_joining(client: Any) -> None:
+    """When topics have changed and a poll ends before the group has answered, kafka-python (3.0.12) forgets that it was
+    joining and waits for ever. The brokers' own client had the same fault and mended it like this (KAFKA-9815).
+    """
+    if client.group_metadata().state == MemberState.REBALANCING:
+        client._coordinator.request_rejoin()
 
 
 class KafkaConsumer(_Reader):
