@@ -31,6 +31,11 @@ def content_key(project_id: str, sha256: str) -> str:
     return f"projects/{project_id}/sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}"
 
 
+def thumbnail_key(project_id: str, sha256: str) -> str:
+    """Where the thumbnail of a content lies; its longer side has at most 256 pixels."""
+    return f"projects/{project_id}/thumb/256/{sha256}"
+
+
 class BlobStore(Protocol):
     """Raises ServerUnavailable when the server does not answer."""
 

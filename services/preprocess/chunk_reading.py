@@ -7,7 +7,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from chassis.blobs.ports import BlobDamaged, BlobMissing, BlobStore
+from chassis.blobs.ports import BlobDamaged, BlobMissing, BlobStore, thumbnail_key
 from chassis.manifests import ClassName, Manifest, RawSample, Rejection, Sample, read_raw
 from learning.errors import SampleRejected
 from learning.registry import get_task
@@ -73,8 +73,3 @@ class ChunkReader:
         if prepared.content == content:
             return blob.model_copy(update={"media_type": prepared.media_type})
         return self._blobs.put(project_id, prepared.content, prepared.media_type)
-
-
-def thumbnail_key(project_id: str, sha256: str) -> str:
-    """Where the thumbnail of a content lies; its longer side has at most 256 pixels."""
-    return f"projects/{project_id}/thumb/256/{sha256}"

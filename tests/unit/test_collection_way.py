@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chassis.blobs.ports import thumbnail_key
 from chassis.clock import FakeClock
 from chassis.documents.fake import FakeDatabase
 from chassis.documents.ports import Database
@@ -16,7 +17,6 @@ from schemas.base import BlobRef
 from services.gateway.upload_job import UploadJob
 from services.ingest.collecting import BlobCollector
 from services.ingest.reading_references import SERVICES, follow, read_documents
-from services.preprocess.chunk_reading import thumbnail_key
 from tests.inputs.case import good_files, packed, picture
 from tests.platform import InlinePlatform, Uploaded
 

@@ -8,6 +8,7 @@ from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from opentelemetry.trace import TracerProvider
 
 from services.gateway.api import (
+    console,
     datasets,
     deadletters,
     deletions,
@@ -20,6 +21,8 @@ from services.gateway.api import (
     predict,
     publishing,
     runs,
+    samples,
+    session,
     upload_parts,
     uploads,
 )
@@ -34,7 +37,9 @@ DESCRIPTION = (
     "(RFC 9457) with a stable code. What takes longer is answered 202 with the address to watch."
 )
 PARTS = (
+    session,
     datasets,
+    samples,
     imports,
     uploads,
     upload_parts,
@@ -47,7 +52,7 @@ PARTS = (
     deadletters,
 )
 # Probes, streams that never end and this page itself would fill the traces with noise.
-UNTRACED = "/health/,/metrics,/events,/trace$,/openapi.json,/docs,/static-offline-docs/"
+UNTRACED = "/console/,/health/,/metrics,/events,/trace$,/openapi.json,/docs,/static-offline-docs/"
 
 
 def create_app(context: ApiContext, tracer_provider: TracerProvider | None = None) -> FastAPI:
@@ -64,6 +69,7 @@ def create_app(context: ApiContext, tracer_provider: TracerProvider | None = Non
     # Not held up by a start that waits for its servers: then it is wanted most.
     app.include_router(doctor.router, dependencies=[Depends(require_admin)], responses=problems(401, 403, 500))
     health.install(app)
+    console.install(app)
     faults.install(app)
     app.add_middleware(BodyLimit)
     app.add_middleware(BodyPatience, idle_s=context.settings.upload_idle_s)

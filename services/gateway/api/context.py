@@ -7,10 +7,11 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Request, Security
 from fastapi.routing import APIRoute
-from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.security import APIKeyCookie, APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
 
 from chassis.health import Probe
 from services.gateway.api.problems import ApiError
+from services.gateway.api.session_cookie import COOKIE, is_from_elsewhere, is_live
 from services.gateway.deps import GatewayDeps
 from services.gateway.examining import Examination
 from services.gateway.model_pool import ModelPool
@@ -63,6 +64,12 @@ _header = APIKeyHeader(
     scheme_name="AdminKeyHeader",
     description="The admin key in its own header.",
 )
+_cookie = APIKeyCookie(
+    name=COOKIE,
+    auto_error=False,
+    scheme_name="Session",
+    description="A browser's session, from POST /v1/session; what changes something must then come from this origin.",
+)
 
 
 async def require_prepared(context: Context) -> None:
@@ -92,12 +99,17 @@ def _has_body(request: Request) -> bool:
 
 
 async def require_admin(
+    request: Request,
     context: Context,
     bearer: Annotated[HTTPAuthorizationCredentials | None, Security(_bearer)],
     header: Annotated[str | None, Security(_header)],
+    session: Annotated[str | None, Security(_cookie)],
 ) -> None:
-    """Raises 401 without a key and 403 with a wrong one; compared in constant time."""
+    """Raises 401 without a key and 403 with a wrong one, compared in constant time. A key counts before a session."""
     given = bearer.credentials if bearer else header
+    if not given and session:
+        _require_session(request, context, session)
+        return
     if not given:
         detail = "The request carries no key; send the admin key as 'Authorization: Bearer <key>' or as X-API-Key."
         raise ApiError(401, "key_missing", detail, {"WWW-Authenticate": "Bearer"})
@@ -108,3 +120,12 @@ async def require_admin(
             "key_wrong",
             "The key is not this platform's admin key; see secrets.json in its data folder.",
         )
+
+
+def _require_session(request: Request, context: ApiContext, session: str) -> None:
+    if not is_live(session, context.settings.admin_key.get_secret_value(), context.deps.clock.now()):
+        detail = "The session is over; sign in again with the admin key."
+        raise ApiError(401, "session_over", detail, {"WWW-Authenticate": "Bearer"})
+    if is_from_elsewhere(request):
+        detail = "The request comes from another site's page; use the console of this platform, or send the admin key."
+        raise ApiError(403, "origin_foreign", detail)

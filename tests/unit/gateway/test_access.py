@@ -9,7 +9,7 @@ import pytest
 from chassis.errors import ServerUnavailable
 from tests.unit.gateway.building import KEY, Gateway, is_problem
 
-ROUTES = 42
+ROUTES = 47
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ async def test_the_document_is_complete(gateway: Gateway) -> None:
         document = (await client.get("/openapi.json")).json()
     assert "Problem" in document["components"]["schemas"]
     assert "HTTPValidationError" not in document["components"]["schemas"]
-    assert set(document["components"]["securitySchemes"]) == {"AdminKey", "AdminKeyHeader"}
+    assert set(document["components"]["securitySchemes"]) == {"AdminKey", "AdminKeyHeader", "Session"}
     for path, methods in document["paths"].items():
         for method, route in methods.items():
             assert route.get("summary"), (method, path)

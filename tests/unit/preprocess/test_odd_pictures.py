@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from chassis.blobs.fake import FakeBlobStore
+from chassis.blobs.ports import thumbnail_key
 from chassis.manifests import ClassName
-from services.preprocess.chunk_reading import ChunkReader, ReadChunk, thumbnail_key
+from services.preprocess.chunk_reading import ChunkReader, ReadChunk
 from tests.unit.preprocess.pictures import PROJECT, a_picture, encoded, stored_chunk
 
 WIDE = Image.effect_noise((64, 32), 50).convert("RGB")
