@@ -7,7 +7,7 @@ DATA ?=
 TEST ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up down status test test-slow lint types imports schemas lock clean
+.PHONY: help env demo up down status test test-slow test-browser lint types imports schemas lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,9 @@ test: $(READY) lint types imports  ## everything that must hold, at most 15 minu
 
 test-slow: $(READY)  ## what takes longer
 	$(BIN)/python -m pytest -m slow tests
+
+test-browser: $(READY)  ## the console in a browser, part of test-slow; needs Chromium
+	$(BIN)/python -m pytest -rs -m slow tests/browser
 
 lint: $(READY)
 	$(BIN)/ruff check .
