@@ -17,19 +17,18 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 os.environ.setdefault("MKL_DEBUG_CPU_TYPE", "5")  # read by Paddle's MKL when it is imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import numpy as np
-
 from learning.errors import SampleRejected
 from learning.registry import get_task
-from learning.search_space import draw
 from learning.split import assign_sides
-from learning.task import Calibration, Candidate, ClassInfo, FeatureSet, LabelledSample, StudyPlan, Truth
+from learning.study import Json, Stage, StageResult, StudyState, TrialOutcome, choose
+from learning.task import Calibration, ClassInfo, FeatureSet, LabelledSample, Truth
 
 TASK = get_task("image_classification")
 Seconds = dict[str, float]
@@ -61,17 +60,43 @@ def read_archive(archive: Path, folder: Path) -> list[LabelledSample]:
     return samples
 
 
-def search(
-    plan: StudyPlan, train: FeatureSet, validation: FeatureSet
-) -> tuple[Candidate, Calibration, float, list[tuple[float, float, str]]]:
-    random = np.random.default_rng(plan.seed)
-    candidates = [*plan.starts, *(draw(plan.space, random) for _ in range(plan.trials - len(plan.starts)))]
-    ranked: list[tuple[float, float, int, Candidate, Calibration]] = []
-    for candidate in candidates[: plan.trials]:
-        *_, last = TASK.train_trial(candidate, plan.epochs, plan.seed, train, validation)
-        ranked.append((last.accuracy, -last.loss, len(ranked), candidate, last.calibration))
-    best = max(ranked, key=lambda entry: entry[:3])
-    return best[3], best[4], best[0], [(round(r[0], 4), round(-r[1], 4), str(r[3]["head"])) for r in ranked]
+@dataclass(frozen=True)
+class Data:
+    """What is trained on."""
+
+    samples: list[LabelledSample]
+    class_ids: list[str]
+    backbones: Path
+    scratch: Path
+
+
+def features_of(data: Data, recipe: Json, known: dict[str, FeatureSet]) -> FeatureSet:
+    key = json.dumps(recipe, sort_keys=True)
+    if key not in known:
+        folder = Path(tempfile.mkdtemp(dir=data.scratch))
+        TASK.prepare(recipe, data.backbones)
+        shards = list(TASK.features(data.samples, recipe, data.backbones, lambda _: None, folder))
+        labels = {sample.sha: sample.labels for sample in data.samples}
+        known[key] = TASK.load_features(shards, labels, data.class_ids, recipe)
+    return known[key]
+
+
+def study(options: argparse.Namespace, data: Data, known: dict[str, FeatureSet]) -> tuple[StudyState, str]:
+    """Every candidate of every stage runs to its end, one after the other."""
+    started, count, classes = time.monotonic(), len(data.samples), len(data.class_ids)
+    speeds = TASK.probe(data.backbones)
+    state = StudyState(options.preset, options.budget, options.seed, count, classes, speeds)
+    while isinstance(stage := TASK.next_stage(state), Stage):
+        at = time.monotonic()
+        features = features_of(data, stage.recipe, known)
+        middle, outcomes = time.monotonic(), []
+        for number, candidate in enumerate(stage.candidates):
+            *_, last = TASK.train_trial(candidate, stage.epochs, state.seed, features)
+            figures = (last.accuracy, last.loss, last.calibration.temperature, last.calibration.threshold, last.judged)
+            outcomes.append(TrialOutcome(number, candidate, last.epoch, *figures))
+        result = StageResult(stage, tuple(outcomes), middle - at, time.monotonic() - middle, is_over=True)
+        state = replace(state.with_result(result), elapsed_seconds=time.monotonic() - started)
+    return state, stage.why
 
 
 def score(bundle: Path, samples: list[LabelledSample], classes: list[ClassInfo]) -> tuple[dict[str, object], float]:
@@ -101,27 +126,27 @@ def main() -> None:
 
 def run(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
     seconds: Seconds = {}
-    backbones = options.backbones or scratch / "backbones"
     with timed(seconds, "read"):
         samples = read_archive(options.data / options.train, scratch)
     class_ids = sorted({sample.labels[0] for sample in samples})
     classes = [ClassInfo(class_id, class_id) for class_id in class_ids]
     sides = assign_sides([(sample.sha, sample.labels[0]) for sample in samples])
-    plan = TASK.plan(options.budget, options.preset, len(samples), len(class_ids), options.seed)
-    with timed(seconds, "backbone"):
-        TASK.prepare(plan.recipe, backbones)
-    with timed(seconds, "features"):
-        features = TASK.features(samples, class_ids, plan.recipe, backbones, lambda _: None)
-    train = features.subset([sha for sha in features.shas if sides[sha] == "train"])
-    validation = features.subset([sha for sha in features.shas if sides[sha] == "validation"])
-    with timed(seconds, "search"):
-        candidate, calibration, accuracy, trials = search(plan, train, validation)
-    final = features.subset([sha for sha in features.shas if sides[sha] != "test"])
-    with timed(seconds, "fit"):
-        *_, last = TASK.fit(candidate, plan.epochs, plan.seed, final, None)
-    with timed(seconds, "export"):
-        TASK.export(last.model, classes, calibration, backbones, scratch / "bundle")
     own = [sample for sample in samples if sides[sample.sha] == "test"]
+    rest = [sample for sample in samples if sides[sample.sha] != "test"]
+    data = Data(rest, class_ids, options.backbones or scratch / "backbones", scratch)
+    known: dict[str, FeatureSet] = {}
+    with timed(seconds, "study"):
+        state, ended = study(options, data, known)
+    choice = choose(state.results)
+    if choice is None:
+        raise SystemExit("no candidate could be trained")
+    winner, stage = choice.outcome, choice.stage
+    with timed(seconds, "fit"):
+        features = features_of(data, stage.recipe, known)
+        *_, last = TASK.fit(winner.candidate, stage.epochs, state.seed, features, None)
+    with timed(seconds, "export"):
+        calibration = Calibration(winner.temperature, winner.threshold)
+        TASK.export(last.model, classes, calibration, data.backbones, scratch / "bundle")
     own_report, _ = score(scratch / "bundle", own, classes)
     report, milliseconds = score(scratch / "bundle", read_archive(options.data / options.test, scratch), classes)
     return {
@@ -129,17 +154,24 @@ def run(options: argparse.Namespace, scratch: Path) -> dict[str, object]:
         "train": options.train,
         "preset": options.preset,
         "samples": len(samples),
-        "sides": {side: list(sides.values()).count(side) for side in ("train", "validation", "test")},
-        "views": plan.recipe["views"],
-        "winner": candidate,
-        "trials": trials,
-        "validation_accuracy": round(accuracy, 4),
+        "speeds": state.speeds,
+        "stages": [shortened(result) for result in state.results],
+        "ended_because": ended,
+        "won_because": choice.why,
+        "winner": winner.candidate,
         "own_test_accuracy": own_report["accuracy"],
         "test": report,
         "milliseconds_a_prediction": milliseconds,
         "seconds": seconds,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
+
+
+def shortened(result: StageResult) -> dict[str, object]:
+    stage = result.stage
+    tried = [[round(each.accuracy, 4), round(each.loss, 4), each.judged] for each in result.outcomes]
+    taken = [round(result.feature_seconds, 1), round(result.search_seconds, 1), stage.expected_seconds]
+    return {"why": stage.why, "accuracy, loss, judged": tried, "seconds: features, search, expected": taken}
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def read(event: Event) -> Advance | Line | None:
         case "easyloop.run.stage.changed.v1":
             return Line(f"stage: {data['state']}")
         case "easyloop.study.started.v1":
-            return Line(f"study: up to {data['trial_count']} trials")
+            return Line(f"study: {data['trial_count']} trials to begin with")
         case "easyloop.trial.completed.v1":
             return Line(_trial(event))
         case "easyloop.model.evaluated.v1":

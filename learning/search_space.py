@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from learning.errors import PlanImpossibleError
-from learning.task import Candidate, Json
+from learning.study import Candidate, Json
 
 KINDS = ("choice", "uniform", "loguniform")
 

@@ -8,13 +8,9 @@ can travel in events and documents.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
-Json: TypeAlias = dict[str, Any]
-"""A JSON object: only dict with str keys, list, str, int, float, bool and None inside."""
-
-Candidate: TypeAlias = dict[str, Any]
-"""One point of a search space: parameter name to value. Plain JSON."""
+from learning.study import Candidate, End, Json, Stage, StudyState
 
 Progress: TypeAlias = Callable[[float], None]
 """Called with the finished fraction, 0 to 1, never decreasing."""
@@ -76,38 +72,6 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class StudyPlan:
-    """A study that fits its budget. Plain JSON inside; `from_json(to_json())` gives an equal plan.
-
-    recipe: what `TaskPlugin.features` is to compute. space: see `learning.search_space`. starts: candidates
-    to try before any sampled one. trials: how many candidates in all, starts included. epochs: of
-    one trial. grace_epochs, reduction_factor: of successive halving (ASHA).
-    """
-
-    task: str
-    preset: str
-    seed: int
-    recipe: Json
-    space: Json
-    starts: tuple[Candidate, ...]
-    trials: int
-    epochs: int
-    grace_epochs: int
-    reduction_factor: int
-    expected_seconds: float
-
-    def to_json(self) -> Json:
-        """The plan as a JSON object."""
-        return {**asdict(self), "starts": [dict(start) for start in self.starts]}
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """Read what `to_json` wrote; a missing field is a KeyError-like TypeError, unknown ones are ignored."""
-        known = {name: document[name] for name in cls.__dataclass_fields__ if name in document}
-        return cls(**{**known, "starts": tuple(known.get("starts", ()))})
-
-
-@dataclass(frozen=True)
 class Calibration:
     """How scores become probabilities: logits are divided by `temperature`; below `threshold` a
     prediction counts as doubtful. Both were fitted on samples that the model was not trained on.
@@ -123,16 +87,17 @@ class Calibration:
 
 @dataclass(frozen=True)
 class TrialReport:
-    """How a candidate does after `epoch` (from 1). accuracy and loss are of samples it was not trained on."""
+    """How a candidate does after `epoch` (from 1). accuracy and loss are of `judged` samples it was not trained on."""
 
     epoch: int
     accuracy: float
     loss: float
     calibration: Calibration
+    judged: int = 0
 
     def to_json(self) -> Json:
-        """Flat numbers for a scheduler: epoch, accuracy, loss, temperature, threshold."""
-        numbers = {"epoch": self.epoch, "accuracy": self.accuracy, "loss": self.loss}
+        """Flat numbers for a scheduler: epoch, accuracy, loss, judged, temperature, threshold."""
+        numbers = {"epoch": self.epoch, "accuracy": self.accuracy, "loss": self.loss, "judged": self.judged}
         return {**numbers, **self.calibration.to_json()}
 
 
@@ -198,9 +163,6 @@ class FeatureSet(Protocol):
     def shas(self) -> tuple[str, ...]:
         """The samples, in order, each once."""
 
-    def save(self, path: Path) -> None:
-        """Write everything into the one file `path`; `TaskPlugin.load_features` reads it."""
-
     def subset(self, shas: Sequence[str]) -> "FeatureSet":
         """Only these samples, in the order asked for; a sha that is not here is left out."""
 
@@ -220,7 +182,7 @@ class Predictor(Protocol):
 class TaskPlugin(Protocol):
     """A task type: how to read its samples, train, judge, export and use its models.
 
-    `read`, `check`, `plan`, `evaluate` and predictors need no Paddle; `features` needs ONNX Runtime
+    `read`, `check`, `next_stage`, `evaluate` and predictors need no Paddle; `features` needs ONNX Runtime
     only; `train_trial`, `fit` and `export` import Paddle, whose environment variables (MKL_DEBUG_CPU_TYPE=5,
     OMP_NUM_THREADS) the caller sets before, and which must first be imported in the main thread.
     """
@@ -236,8 +198,13 @@ class TaskPlugin(Protocol):
     def check(self, class_counts: Mapping[str, int]) -> list[Finding]:
         """Judge a data set by its samples a class (keyed by class name, for the sentences)."""
 
-    def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
-        """The study for this budget (seconds, features included). Deterministic. Raises PlanImpossibleError."""
+    def probe(self, backbones: Path) -> Json:
+        """How fast this machine is at what a study consists of; a second or two, and the time that a missing backbone
+        takes to build. Raises ArtefactInvalidError.
+        """
+
+    def next_stage(self, state: StudyState) -> Stage | End:
+        """What to try next within the budget. Pure: equal states, equal answers. Raises PlanImpossibleError."""
 
     def prepare(self, recipe: Json, backbones: Path) -> dict[str, str]:
         """Build, below the folder `backbones`, what the recipe needs and is not there yet; its files' hashes by name.
@@ -246,29 +213,23 @@ class TaskPlugin(Protocol):
         """
 
     def features(
-        self,
-        samples: Sequence[LabelledSample],
-        class_ids: Sequence[str],
-        recipe: Json,
-        backbones: Path,
-        progress: Progress,
-        known: FeatureSet | None = None,
-    ) -> FeatureSet:
-        """Compute features by the plan's recipe; what `known` holds is not redone. `prepare` came before.
+        self, samples: Sequence[LabelledSample], recipe: Json, backbones: Path, progress: Progress, out: Path
+    ) -> Iterator[Path]:
+        """Compute features by the recipe, after `prepare`: finished files (shards) in the folder `out`, one by one.
 
         Deterministic. Raises SampleRejected for a file that cannot be decoded, ArtefactInvalidError for a bad backbone.
         """
 
-    def load_features(self, path: Path) -> FeatureSet:
-        """Read what `FeatureSet.save` wrote, memory-mapped. Raises ArtefactInvalidError."""
+    def load_features(
+        self, shards: Sequence[Path], labels: Mapping[str, tuple[str, ...]], class_ids: Sequence[str], recipe: Json
+    ) -> FeatureSet:
+        """Of what `features` wrote those samples that `labels` (by sha) names, in its order, as far as they are there.
 
-    def train_trial(
-        self, candidate: Candidate, epochs: int, seed: int, train: FeatureSet, validation: FeatureSet
-    ) -> Iterator[TrialReport]:
-        """Train one candidate, one report an epoch, so that a scheduler can stop it.
-
-        Judged on `validation`; by cross-validation over both where validation is too small to tell.
+        Large parts stay on the disk: the shards must live as long as the set. Raises ArtefactInvalidError.
         """
+
+    def train_trial(self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet) -> Iterator[TrialReport]:
+        """Train one candidate, one report an epoch, so that a scheduler can stop it; judged on samples held out."""
 
     def fit(
         self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet, resume: bytes | None
@@ -285,8 +246,10 @@ class TaskPlugin(Protocol):
     ) -> BundleManifest:
         """Write the bundle into the new folder `out`. `classes` are in the order of `class_ids` above."""
 
-    def load_predictor(self, bundle: Path, threads: int = 1) -> Predictor:
-        """Load a bundle, verified against its manifest. Raises ArtefactInvalidError. Needs no Paddle."""
+    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> Predictor:
+        """Load a bundle, verified against its manifest, in the precision that it says is to be served unless another
+        of its own is asked for. Raises ArtefactInvalidError. Needs no Paddle.
+        """
 
     def evaluate(
         self,

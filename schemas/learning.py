@@ -12,7 +12,7 @@ Scalar = float | int | str | bool | None
 
 
 class StudyStarted(Event):
-    """The study's plan is made: so many trials at most."""
+    """The study's first stage is planned, with so many trials; what it finds decides about further ones."""
 
     TYPE: ClassVar[str] = "easyloop.study.started.v1"
 
@@ -55,6 +55,7 @@ class StudyCompleted(Event):
     """The winner is known. `winner` is a JSON file: candidate, feature recipe, score, calibration.
 
     `features` are the cached features the winner was found on; a trainer that finds them need not compute them again.
+    `report` is a JSON file: every stage and trial, why it was tried, and why the winner won.
     """
 
     TYPE: ClassVar[str] = "easyloop.study.completed.v1"
@@ -72,6 +73,7 @@ class StudyCompleted(Event):
     features: list[BlobRef]
     metrics: dict[str, float]
     trial_count: PositiveInt
+    report: BlobRef | None = None
 
 
 class StudyFailed(Event):

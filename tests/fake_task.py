@@ -12,22 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from learning.errors import ArtefactInvalidError, LearningError
+from learning.study import Candidate, End, Json, Stage, StudyState
 from learning.task import (
     BundleManifest,
     Calibration,
-    Candidate,
     ClassInfo,
     FeatureSet,
     Finding,
     FitStep,
-    Json,
     LabelledSample,
     Prediction,
     Predictor,
     Prepared,
     Progress,
     Score,
-    StudyPlan,
     TrialReport,
     Truth,
 )
@@ -38,10 +36,6 @@ class FakeFeatures:
     """The hashes alone."""
 
     shas: tuple[str, ...]
-
-    def save(self, path: Path) -> None:
-        """See FeatureSet."""
-        path.write_text(json.dumps(self.shas))
 
     def subset(self, shas: Sequence[str]) -> "FakeFeatures":
         """See FeatureSet."""
@@ -72,11 +66,11 @@ class FakePredictor:
 class FakeTask:
     """Implements TaskPlugin; the lists tell a test what was really done."""
 
-    starts: tuple[Candidate, ...] = ({"accuracy": 0.5}, {"accuracy": 0.9})
+    stages: tuple[tuple[Candidate, ...], ...] = (({"accuracy": 0.5}, {"accuracy": 0.9}),)
     epochs: int = 4
     computed: list[str] = field(default_factory=list)
     trained_epochs: list[int] = field(default_factory=list)
-    budgets: list[float] = field(default_factory=list)
+    states: list[StudyState] = field(default_factory=list)
     name: str = "fake"
 
     def accepts(self, filename: str) -> bool:
@@ -91,49 +85,52 @@ class FakeTask:
         """See TaskPlugin."""
         return []
 
-    def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
+    def probe(self, backbones: Path) -> Json:
         """See TaskPlugin."""
-        self.budgets.append(budget_seconds)
-        recipe = {"views": 1}
-        return StudyPlan("fake", preset, seed, recipe, {}, self.starts, len(self.starts), self.epochs, 1, 3, 1.0)
+        return {"view_s": 0.01}
+
+    def next_stage(self, state: StudyState) -> Stage | End:
+        """See TaskPlugin. As many stages as `stages` says, each with the next of its candidates."""
+        self.states.append(state)
+        if len(state.results) >= len(self.stages):
+            return End("There are no more stages.")
+        number = len(state.results)
+        return Stage(f"stage {number}", "A test.", {"views": 1}, self.stages[number], self.epochs, 1, 3, 1, 1.0)
 
     def prepare(self, recipe: Json, backbones: Path) -> dict[str, str]:
         """See TaskPlugin."""
         return {"net.onnx": "0" * 64}
 
     def features(
-        self,
-        samples: Sequence[LabelledSample],
-        class_ids: Sequence[str],
-        recipe: Json,
-        backbones: Path,
-        progress: Progress,
-        known: FeatureSet | None = None,
-    ) -> FeatureSet:
-        """See TaskPlugin."""
-        had = set(known.shas) if known else set()
-        for sample in samples:
-            if sample.sha not in had:
+        self, samples: Sequence[LabelledSample], recipe: Json, backbones: Path, progress: Progress, out: Path
+    ) -> Iterator[Path]:
+        """See TaskPlugin. Shards of two samples."""
+        for start in range(0, len(samples), 2):
+            part = samples[start : start + 2]
+            for sample in part:
                 sample.path.read_bytes()
                 self.computed.append(sample.sha)
-        progress(1.0)
-        return FakeFeatures(tuple(sample.sha for sample in samples))
+            path = out / f"shard-{part[0].sha}"
+            path.write_text(json.dumps([sample.sha for sample in part]))
+            progress((start + len(part)) / len(samples))
+            yield path
 
-    def load_features(self, path: Path) -> FeatureSet:
+    def load_features(
+        self, shards: Sequence[Path], labels: Mapping[str, tuple[str, ...]], class_ids: Sequence[str], recipe: Json
+    ) -> FeatureSet:
         """See TaskPlugin."""
         try:
-            return FakeFeatures(tuple(json.loads(path.read_text())))
+            there = {sha for path in shards for sha in json.loads(path.read_text())}
         except ValueError as error:
             raise ArtefactInvalidError("features_damaged", "The features cannot be read.") from error
+        return FakeFeatures(tuple(sha for sha in labels if sha in there))
 
-    def train_trial(
-        self, candidate: Candidate, epochs: int, seed: int, train: FeatureSet, validation: FeatureSet
-    ) -> Iterator[TrialReport]:
+    def train_trial(self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet) -> Iterator[TrialReport]:
         """See TaskPlugin."""
         if "fails" in candidate:
             raise LearningError("trial_failed", "The candidate was made to fail.")
         for epoch in range(1, epochs + 1):
-            yield TrialReport(epoch, candidate["accuracy"], 1 - candidate["accuracy"], Calibration(2.0, 0.3))
+            yield TrialReport(epoch, candidate["accuracy"], 1 - candidate["accuracy"], Calibration(2.0, 0.3), 1000)
 
     def fit(
         self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet, resume: bytes | None
@@ -160,7 +157,7 @@ class FakeTask:
         (out / "paddle" / "model").write_bytes(model)
         return _manifest(document)
 
-    def load_predictor(self, bundle: Path, threads: int = 1) -> Predictor:
+    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> Predictor:
         """See TaskPlugin."""
         path = bundle / "manifest.json"
         if not path.is_file():

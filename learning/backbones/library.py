@@ -5,7 +5,7 @@ from pathlib import Path
 from learning.backbones.description import DEFAULT_BACKBONE, DESCRIPTION_FILE, Backbone, read_backbone
 from learning.backbones.efficientnet_lite import VARIANTS
 from learning.errors import ArtefactInvalidError
-from learning.task import Json
+from learning.study import Json
 
 
 def backbone_names() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""The exported folder: model.onnx, paddle/model.{json,pdiparams} and manifest.json.
+"""The exported folder: model.onnx, model-fp32.onnx, paddle/model.{json,pdiparams} and manifest.json.
 
-model.onnx takes "pictures" uint8 [N, S, S, 3] and gives "scores" float32 [N, C]: int8 backbone, head,
-temperature and softmax in one graph. The Paddle files hold the same model in float32.
+The ONNX files take "pictures" uint8 [N, S, S, 3] and give "scores" float32 [N, C]: backbone, head, temperature and
+softmax in one graph; model.onnx computes in int8, the other in float32. The Paddle files hold the float32 model, too.
 """
 
 import json
@@ -12,18 +12,19 @@ from pathlib import Path
 
 from learning.backbones.description import Backbone, sha256_of
 from learning.errors import ArtefactInvalidError
-from learning.image_classification.head_weights import HeadWeights
+from learning.image_classification.model_file import ImageModel
 from learning.image_classification.views import decoded_side
-from learning.task import BundleManifest, Calibration, ClassInfo, Json
+from learning.study import Json
+from learning.task import BundleManifest, Calibration, ClassInfo
 
 FORMAT = 1
 MANIFEST_FILE = "manifest.json"
-MODEL_FILE = "model.onnx"
+MODEL_FILES = {"int8": "model.onnx", "fp32": "model-fp32.onnx"}
 _RECORDED_VERSIONS = ("numpy", "onnx", "onnxruntime", "paddlepaddle", "pillow")
 
 
 def write_manifest(
-    folder: Path, classes: Sequence[ClassInfo], calibration: Calibration, head: HeadWeights, backbone: Backbone
+    folder: Path, classes: Sequence[ClassInfo], calibration: Calibration, model: ImageModel, backbone: Backbone
 ) -> BundleManifest:
     """Describe and hash the files that are in `folder`; written last."""
     files = {
@@ -37,7 +38,10 @@ def write_manifest(
         "classes": [{"id": each.id, "name": each.name} for each in classes],
         "calibration": calibration.to_json(),
         "preprocessing": _preprocessing(backbone.resolution),
-        "head": {"kind": head.kind, "averages_mirror_image": head.is_mirrored},
+        "models": MODEL_FILES,
+        "served": "int8",
+        "head": {"kind": model.head.kind, "averages_mirror_image": model.head.is_mirrored},
+        "fine_tuned_from_block": model.tail.place if model.tail else None,
         "backbone": {"name": backbone.name, "version": backbone.version, "source": backbone.source},
         "licences": {"backbone weights": backbone.licence},
         "versions": {name: version(name) for name in _RECORDED_VERSIONS} | {"python": platform.python_version()},
@@ -67,6 +71,16 @@ def read_manifest(folder: Path) -> BundleManifest:
         if not (folder / name).is_file() or sha256_of(folder / name) != expected:
             raise _invalid(folder, f"{name} is missing or was changed")
     return manifest
+
+
+def model_path(folder: Path, manifest: BundleManifest, precision: str | None = None) -> Path:
+    """The ONNX file of a precision, of the served one when None. Raises ArtefactInvalidError where it is not there."""
+    # Bundles of before there was a choice hold one model, in int8.
+    models = manifest.document.get("models", {"int8": MODEL_FILES["int8"]})
+    wanted = precision or manifest.document.get("served", "int8")
+    if wanted not in models:
+        raise _invalid(folder, f"it has no model in {wanted}")
+    return folder / str(models[wanted])
 
 
 def _preprocessing(resolution: int) -> Json:

@@ -1,4 +1,4 @@
-"""What can be searched: the parameters of a head's training, checked once when they come in."""
+"""What can be searched: the parameters of a training, of a head or of a tail, checked once when they come in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from learning.image_classification.head_weights import HEAD_KINDS, HeadKind
 
 # (learning rate, weight decay) that do well with features of EfficientNet-Lite; factors vary them.
 _BASE: dict[str, tuple[float, float]] = {"linear": (2e-3, 1.0), "cosine": (5e-3, 0.01), "mlp": (1e-3, 0.1)}
+_TAIL_RATE, _TAIL_HEAD_RATE, _TAIL_DECAY = 3e-4, 2e-3, 0.02
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,46 @@ def head_parameters(candidate: Mapping[str, Any]) -> HeadParameters:
         weight_decay=decay * float(candidate.get("decay_factor", 1.0)),
         dropout=float(candidate.get("dropout", 0.2)),
         smoothing=float(candidate.get("smoothing", 0.0)),
+        is_balanced=bool(candidate.get("balance", False)),
+        is_mirrored=bool(candidate.get("mirror", True)),
+    )
+
+
+@dataclass(frozen=True)
+class TailParameters:
+    """place: where the tail begins; learning rates of AdamW for the tail and the head behind it; smoothing of the
+    labels; mixup: of Beta(mixup, mixup), 0 for none; averaging: of the weights, 0 for none. The rest as for heads.
+    """
+
+    place: str
+    learning_rate: float
+    head_learning_rate: float
+    weight_decay: float
+    dropout: float
+    smoothing: float
+    mixup: float
+    averaging: float
+    is_balanced: bool
+    is_mirrored: bool
+
+
+def is_tail(candidate: Mapping[str, Any]) -> bool:
+    """Whether a part of the backbone is to be trained, too."""
+    return bool(candidate.get("tail"))
+
+
+def tail_parameters(candidate: Mapping[str, Any]) -> TailParameters:
+    """Read a candidate; absent ones have defaults. Whether the backbone can be cut there is checked by its user."""
+    factor = float(candidate.get("rate_factor", 1.0))
+    return TailParameters(
+        place=str(candidate["tail"]),
+        learning_rate=_TAIL_RATE * factor,
+        head_learning_rate=_TAIL_HEAD_RATE * factor,
+        weight_decay=_TAIL_DECAY * float(candidate.get("decay_factor", 1.0)),
+        dropout=float(candidate.get("dropout", 0.2)),
+        smoothing=float(candidate.get("smoothing", 0.1)),
+        mixup=float(candidate.get("mixup", 0.0)),
+        averaging=float(candidate.get("averaging", 0.0)),
         is_balanced=bool(candidate.get("balance", False)),
         is_mirrored=bool(candidate.get("mirror", True)),
     )

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from learning.image_classification.calibration import best_threshold, expected_calibration_error, log_loss
-from learning.task import ClassInfo, Finding, Json, Prediction, Truth
+from learning.study import Json
+from learning.task import ClassInfo, Finding, Prediction, Truth
 
 _WORST_CASES = 50
 _FEW_TEST_SAMPLES = 50

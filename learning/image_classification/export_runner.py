@@ -18,7 +18,9 @@ class Classifier(nn.Layer):  # type: ignore[misc]  # Paddle's classes are untype
     def __init__(self, model: ImageModel, temperature: float) -> None:
         super().__init__()
         variant = VARIANTS[model.backbone]
-        self.backbone = EfficientNetLite(variant, pretrained_layers(variant))
+        self.backbone = EfficientNetLite(
+            variant, {**pretrained_layers(variant), **(model.tail.layers if model.tail else {})}
+        )
         self.head, self.temperature = model.head, temperature
         for name, array in model.head.arrays.items():
             self.register_buffer(name, paddle.to_tensor(array))

@@ -1,73 +1,74 @@
-"""One ONNX graph of backbone, head, temperature and softmax: what a bundle's model.onnx is."""
+"""One ONNX graph of backbone, tail, head, temperature and softmax: what a bundle's models are."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, compose
 
-from learning.image_classification.head_weights import HeadWeights
+from learning.backbones.efficientnet_lite import FEATURE_DIM
+from learning.backbones.maps import MAP, map_tensor
+from learning.backbones.network_onnx import GraphParts, add_blocks, model_of
+from learning.backbones.quantising import quantise
+from learning.image_classification.head_onnx import add_head
+from learning.image_classification.model_file import ImageModel
+from learning.image_classification.tail_weights import TailWeights
+
+_TAIL = "tail."
 
 
-def write_onnx(backbone: Path, head: HeadWeights, temperature: float, target: Path) -> None:
-    """Attach head, temperature and softmax to the backbone's ONNX file."""
-    model = onnx.load(str(backbone))
-    graph = model.graph
-    arrays: dict[str, NDArray[Any]] = {**head.arrays, "temperature": np.array([temperature], np.float32)}
-    nodes = _head_nodes(head.kind)
-    if head.is_mirrored:
-        arrays |= _mirror_constants(head.class_count)
-        _feed_mirror_images_too(graph)
-        nodes += [
-            helper.make_node("Reshape", ["head.logits", "head.pairs"], ["head.paired"]),
-            helper.make_node("ReduceMean", ["head.paired"], ["head.averaged"], axes=[0], keepdims=0),
-        ]
-    nodes.append(helper.make_node("Div", [nodes[-1].output[0], "head.temperature"], ["head.scaled"]))
-    nodes.append(helper.make_node("Softmax", ["head.scaled"], ["scores"], axis=1))
-    graph.initializer.extend(numpy_helper.from_array(array, f"head.{name}") for name, array in arrays.items())
+def write_onnx(backbone: Path, precision: str, model: ImageModel, temperature: float, target: Path) -> None:
+    """The whole way from "pictures" to "scores"; `backbone` is its ONNX file in that precision ("fp32" or "int8").
+
+    In int8 the backbone up to the cut is the very one that the tail was trained behind.
+    """
+    whole = onnx.load(str(backbone))
+    if model.tail is not None:
+        _replace_tail(whole, precision, model.tail, model.maps)
+    add_head(whole.graph, model.head, temperature, precision)
+    onnx.checker.check_model(whole)
+    onnx.save(whole, str(target))
+
+
+def _replace_tail(whole: Any, precision: str, tail: TailWeights, maps: NDArray[np.float16]) -> None:
+    """Cut the network's own tail off and attach the trained one, which ends in "features", too."""
+    end = map_tensor(tail.cut, precision)
+    _keep_only_towards(whole.graph, end)
+    trained = compose.add_prefix(_tail_model(precision, tail, maps), _TAIL)
+    for node in trained.graph.node:
+        node.input[:] = [end if name == _TAIL + MAP else name for name in node.input]
+        node.output[:] = ["features" if name == f"{_TAIL}features" else name for name in node.output]
+    whole.graph.node.extend(trained.graph.node)
+    whole.graph.initializer.extend(trained.graph.initializer)
+
+
+def _tail_model(precision: str, tail: TailWeights, maps: NDArray[np.float16]) -> Any:
+    parts, cut = GraphParts(), tail.cut
+    add_blocks(parts, MAP, tail.shapes, tail.layers, cut.index)
+    shape = [None, cut.channels, cut.side, cut.side]
+    exact = model_of(parts, {MAP: (TensorProto.FLOAT, shape)}, {"features": [None, FEATURE_DIM]})
+    if precision == "fp32":
+        return exact
+    examples = maps.astype(np.float32).reshape(-1, cut.channels, cut.side, cut.side)
+    with tempfile.TemporaryDirectory() as scratch:
+        fp32, int8 = Path(scratch) / "fp32.onnx", Path(scratch) / "int8.onnx"
+        onnx.save(exact, str(fp32))
+        quantise(fp32, int8, MAP, iter(examples))
+        return onnx.load(str(int8))
+
+
+def _keep_only_towards(graph: Any, end: str) -> None:
+    """Drop every node and constant that the tensor `end` does not depend on."""
+    wanted, kept = {end}, []
+    for node in reversed(graph.node):
+        if wanted & set(node.output):
+            kept.append(node)
+            wanted |= set(node.input)
+    nodes = list(reversed(kept))
+    constants = [each for each in graph.initializer if each.name in wanted]
+    del graph.node[:], graph.initializer[:], graph.value_info[:]
     graph.node.extend(nodes)
-    del graph.output[:]
-    graph.output.append(helper.make_tensor_value_info("scores", TensorProto.FLOAT, [None, head.class_count]))
-    onnx.checker.check_model(model)
-    onnx.save(model, str(target))
-
-
-def _head_nodes(kind: str) -> list[Any]:
-    node = helper.make_node
-    if kind == "cosine":
-        nodes = [
-            node("LpNormalization", ["features"], ["head.unit"], axis=1, p=2),
-            node("MatMul", ["head.unit", "head.kernel"], ["head.similarity"]),
-            node("Mul", ["head.similarity", "head.gain"], ["head.logits"]),
-        ]
-    else:
-        nodes = [
-            node("Sub", ["features", "head.mean"], ["head.centred"]),
-            node("Div", ["head.centred", "head.scale"], ["head.standardised"]),
-        ]
-        inputs = "head.standardised"
-        if kind == "mlp":
-            nodes += [
-                node("Gemm", [inputs, "head.hidden_kernel", "head.hidden_bias"], ["head.hidden_raw"]),
-                node("Relu", ["head.hidden_raw"], ["head.hidden"]),
-            ]
-            inputs = "head.hidden"
-        nodes.append(node("Gemm", [inputs, "head.kernel", "head.bias"], ["head.logits"]))
-    return nodes
-
-
-def _feed_mirror_images_too(graph: Any) -> None:
-    """The network sees [2N, S, S, 3]: the N pictures, then their mirror images."""
-    for consumer in graph.node:
-        consumer.input[:] = ["head.both" if name == "pictures" else name for name in consumer.input]
-    mirror = ["pictures", "head.first", "head.end", "head.width", "head.step"]
-    graph.node.insert(0, helper.make_node("Slice", mirror, ["head.mirrored"]))
-    graph.node.insert(1, helper.make_node("Concat", ["pictures", "head.mirrored"], ["head.both"], axis=0))
-
-
-def _mirror_constants(class_count: int) -> dict[str, NDArray[np.int64]]:
-    before_first = np.iinfo(np.int64).min  # ONNX's way to let a backward slice include the first column
-    numbers = {"first": [-1], "end": [before_first], "width": [2], "step": [-1], "pairs": [2, -1, class_count]}
-    return {name: np.array(values, np.int64) for name, values in numbers.items()}
+    graph.initializer.extend(constants)

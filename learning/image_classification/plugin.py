@@ -1,37 +1,33 @@
 """The image classification plug-in: the one door through which services use this package."""
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from learning.backbones.description import read_backbone
+from learning.backbones.description import DEFAULT_BACKBONE
 from learning.backbones.library import backbone_folder, backbone_of, ensure_backbone
 from learning.device import Device
 from learning.errors import ArtefactInvalidError
-from learning.image_classification import features as feature_files
-from learning.image_classification.bundle import MODEL_FILE, write_manifest
+from learning.image_classification import planning
 from learning.image_classification.checks import check_classes
-from learning.image_classification.features import ImageFeatures
-from learning.image_classification.model_file import model_from_bytes
-from learning.image_classification.planning import plan_study
+from learning.image_classification.costs import probe
+from learning.image_classification.extraction import extract_features
+from learning.image_classification.features import ImageFeatures, load_features
 from learning.image_classification.predictor import ImagePredictor
 from learning.image_classification.reading import EXTENSIONS, read_picture
 from learning.image_classification.training import run_fit, run_trial
+from learning.study import Candidate, End, Json, Stage, StudyState
 from learning.task import (
     BundleManifest,
     Calibration,
-    Candidate,
     ClassInfo,
     FeatureSet,
     Finding,
     FitStep,
-    Json,
     LabelledSample,
     Prediction,
     Predictor,
     Prepared,
     Progress,
-    StudyPlan,
     TrialReport,
     Truth,
 )
@@ -54,31 +50,28 @@ class ImageClassification:
     def check(self, class_counts: Mapping[str, int]) -> list[Finding]:
         return check_classes(class_counts)
 
-    def plan(self, budget_seconds: float, preset: str, sample_count: int, class_count: int, seed: int) -> StudyPlan:
-        return plan_study(budget_seconds, preset, sample_count, class_count, seed)
+    def probe(self, backbones: Path) -> Json:
+        ensure_backbone(backbones, DEFAULT_BACKBONE)
+        return probe(backbones, DEFAULT_BACKBONE)
+
+    def next_stage(self, state: StudyState) -> Stage | End:
+        return planning.next_stage(state)
 
     def prepare(self, recipe: Json, backbones: Path) -> dict[str, str]:
         return ensure_backbone(backbones, backbone_of(recipe)).files
 
     def features(
-        self,
-        samples: Sequence[LabelledSample],
-        class_ids: Sequence[str],
-        recipe: Json,
-        backbones: Path,
-        progress: Progress,
-        known: FeatureSet | None = None,
+        self, samples: Sequence[LabelledSample], recipe: Json, backbones: Path, progress: Progress, out: Path
+    ) -> Iterator[Path]:
+        return extract_features(samples, recipe, backbone_folder(backbones, backbone_of(recipe)), progress, out)
+
+    def load_features(
+        self, shards: Sequence[Path], labels: Mapping[str, tuple[str, ...]], class_ids: Sequence[str], recipe: Json
     ) -> FeatureSet:
-        folder = backbone_folder(backbones, backbone_of(recipe))
-        return feature_files.extract_features(samples, class_ids, recipe, folder, progress, known)
+        return load_features(shards, labels, class_ids, recipe)
 
-    def load_features(self, path: Path) -> FeatureSet:
-        return feature_files.load_features(path)
-
-    def train_trial(
-        self, candidate: Candidate, epochs: int, seed: int, train: FeatureSet, validation: FeatureSet
-    ) -> Iterator[TrialReport]:
-        return run_trial(candidate, epochs, seed, _own(train), _own(validation), self._device)
+    def train_trial(self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet) -> Iterator[TrialReport]:
+        return run_trial(candidate, epochs, seed, _own(features), self._device)
 
     def fit(
         self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet, resume: bytes | None
@@ -93,30 +86,12 @@ class ImageClassification:
         backbones: Path,
         out: Path,
     ) -> BundleManifest:
-        from learning.image_classification.export_runner import export_paddle  # imports Paddle
-        from learning.image_classification.onnx_graph import write_onnx  # a process that only predicts needs no onnx
+        from learning.image_classification.export import export_bundle  # a process that only predicts needs no onnx
 
-        trained = model_from_bytes(model)
-        head = trained.head
-        if head.class_count != len(classes):
-            sentence = f"The model tells {head.class_count} classes apart, but {len(classes)} are named; train again."
-            raise ArtefactInvalidError("classes_differ", sentence)
-        folder_of_backbone = backbone_folder(backbones, trained.backbone)
-        described = read_backbone(folder_of_backbone)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=".bundle-") as scratch:
-            folder = Path(scratch) / "bundle"
-            (folder / "paddle").mkdir(parents=True)
-            write_onnx(
-                described.path_of(folder_of_backbone, "int8"), head, calibration.temperature, folder / MODEL_FILE
-            )
-            export_paddle(trained, calibration.temperature, folder / "paddle")
-            manifest = write_manifest(folder, classes, calibration, head, described)
-            folder.rename(out)
-        return manifest
+        return export_bundle(model, classes, calibration, backbones, out)
 
-    def load_predictor(self, bundle: Path, threads: int = 1) -> Predictor:
-        return ImagePredictor(bundle, threads)
+    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> Predictor:
+        return ImagePredictor(bundle, threads, precision)
 
     def evaluate(
         self,

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from learning.image_classification.bundle import MODEL_FILE, read_manifest
-from learning.image_classification.features import open_session
+from learning.image_classification.bundle import model_path, read_manifest
+from learning.image_classification.extraction import open_session
 from learning.image_classification.reading import decode_square
 from learning.image_classification.views import decoded_side, make_view
 from learning.task import Prediction, Score
@@ -19,10 +19,10 @@ _NO_SHA = "0" * 64  # view 0 does not depend on it
 class ImagePredictor:
     """Holds the session; nothing in it changes after construction."""
 
-    def __init__(self, bundle: Path, threads: int) -> None:
+    def __init__(self, bundle: Path, threads: int, precision: str | None = None) -> None:
         self.manifest = read_manifest(bundle)
         self._resolution: int = self.manifest.document["preprocessing"]["input"]["shape"][1]
-        self._session = open_session(bundle / MODEL_FILE, threads)
+        self._session = open_session(model_path(bundle, self.manifest, precision), threads)
 
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """One prediction a picture, in order. Raises SampleRejected, naming its position, for the first bad one."""

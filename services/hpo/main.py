@@ -7,6 +7,7 @@ from chassis.blobs.local_cache import LocalBlobCache
 from chassis.blobs.patient import PatientBlobStore
 from chassis.clock import SystemClock
 from chassis.composition import Assembly, blob_store, connect
+from chassis.failpoints import Failpoints
 from chassis.job_process import JobContext, run_job
 from chassis.runtime import run
 from chassis.settings import load_settings
@@ -57,6 +58,7 @@ def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
         clock=SystemClock(),
         plugin_of=get_task,
         backbones=settings.backbone_path,
+        reach=Failpoints.parse(settings.failpoints, settings.data_dir).reach,
     )
     return job.run(context)
 

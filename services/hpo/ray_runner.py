@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +19,11 @@ from typing import Any
 import ray
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler
-from ray.tune.search.basic_variant import BasicVariantGenerator
 
-from learning.search_space import kind_of
-from learning.task import FeatureSet, Json, StudyPlan
-from services.hpo.ray_trial_runner import CandidateTrial
-from services.hpo.search import OnTrial, TrialOutcome
+from learning.study import Candidate, TrialOutcome
+from learning.task import FeatureSet
+from services.hpo.ray_trial_runner import NUMBER, CandidateTrial, TrialWork
+from services.hpo.search import OnTrial, StageOrder
 
 log = logging.getLogger(__name__)
 
@@ -34,27 +34,12 @@ MAX_STORE_BYTES = 8 * 1024**3
 SESSION_PREFIX = "elray-"
 
 
-def tune_space(space: Json) -> dict[str, Any]:
-    """The plug-in's description of the space in Ray's terms; constants stay as they are."""
-    return {name: _domain(entry) for name, entry in space.items()}
-
-
-def _domain(entry: Any) -> Any:
-    kind = kind_of(entry)
-    if kind == "constant":
-        return entry
-    if kind == "choice":
-        return tune.choice(entry[kind])
-    low, high = entry[kind]
-    return tune.uniform(low, high) if kind == "uniform" else tune.loguniform(low, high)
-
-
 class TrialListener(tune.Callback):  # type: ignore[misc]  # Ray's classes are untyped here
     """Collects outcomes as they come. Called by Tune, in the process and thread that runs the study."""
 
-    def __init__(self, on_trial: OnTrial) -> None:
+    def __init__(self, candidates: Mapping[int, Candidate], on_trial: OnTrial) -> None:
+        self._candidates = candidates
         self._on_trial = on_trial
-        self._numbers: dict[str, int] = {}
         self._latest: dict[int, TrialOutcome] = {}
         self._ended = 0
 
@@ -66,30 +51,23 @@ class TrialListener(tune.Callback):  # type: ignore[misc]  # Ray's classes are u
         """The last one of every trial that reported anything."""
         return [self._latest[number] for number in sorted(self._latest)]
 
-    def on_trial_start(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
-        """See tune.Callback."""
-        self._number_of(trial)
-
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: Any, **info: Any) -> None:
         """See tune.Callback."""
-        number = self._number_of(trial)
-        self._latest[number] = outcome_of(number, trial.config, result)
+        number = trial.config[NUMBER]
+        self._latest[number] = outcome_of(number, self._candidates[number], result)
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """See tune.Callback. Called for trials that were stopped early, too."""
         self._ended += 1
-        outcome = self._latest.get(self._number_of(trial))
+        outcome = self._latest.get(trial.config[NUMBER])
         if outcome is not None:
             self._on_trial(outcome, self._ended)
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """See tune.Callback. The others go on."""
         self._ended += 1
-        log.warning("trial %d (%s) failed: %s", self._number_of(trial), trial.config, trial.get_error())
-
-    def _number_of(self, trial: Any) -> int:
-        """Trials count from 0 in the order of their start."""
-        return self._numbers.setdefault(trial.trial_id, len(self._numbers))
+        number = trial.config[NUMBER]
+        log.warning("trial %d (%s) failed: %s", number, self._candidates[number], trial.get_error())
 
 
 class EndOfTime(tune.Stopper):  # type: ignore[misc]  # Ray's classes are untyped here
@@ -98,10 +76,10 @@ class EndOfTime(tune.Stopper):  # type: ignore[misc]  # Ray's classes are untype
     A run without a winner is worth nothing, and a loaded machine may need the whole time to start Ray.
     """
 
-    def __init__(self, limit_s: float, epochs: int) -> None:
-        self._ends = time.monotonic() + limit_s
-        self._epochs = epochs
-        self._has_finalist = False
+    def __init__(self, order: StageOrder) -> None:
+        self._ends = time.monotonic() + order.limit_s
+        self._epochs = order.stage.epochs
+        self._has_finalist = not order.needs_finalist
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         """See tune.Stopper."""
@@ -113,16 +91,10 @@ class EndOfTime(tune.Stopper):  # type: ignore[misc]  # Ray's classes are untype
         return self._has_finalist and time.monotonic() > self._ends
 
 
-def outcome_of(number: int, config: dict[str, Any], result: dict[str, Any]) -> TrialOutcome:
+def outcome_of(number: int, candidate: Candidate, result: dict[str, Any]) -> TrialOutcome:
     """What a trial last reported."""
     figures = {name: float(result[name]) for name in ("accuracy", "loss", "temperature", "threshold")}
-    candidate = {name: _plain(value) for name, value in config.items()}
-    return TrialOutcome(number, candidate, int(result["epoch"]), **figures)
-
-
-def _plain(value: Any) -> Any:
-    """Numpy's numbers as Python's, which JSON knows."""
-    return value.item() if hasattr(value, "item") else value
+    return TrialOutcome(number, candidate, int(result["epoch"]), judged=int(result["judged"]), **figures)
 
 
 @dataclass
@@ -140,18 +112,16 @@ class RaySearch:
         if self._starting is None:
             self._starting = self._threads.submit(self._start, sample_count)
 
-    def run(
-        self, plan: StudyPlan, train: FeatureSet, validation: FeatureSet, limit_s: float, on_trial: OnTrial
-    ) -> list[TrialOutcome]:
+    def run(self, order: StageOrder, features: FeatureSet, on_trial: OnTrial) -> list[TrialOutcome]:
         """See TrialSearch."""
-        self.warm_up(len(train.shas) + len(validation.shas))
+        self.warm_up(len(features.shas))
         if self._starting is not None:
             self._starting.result()
-        listener = TrialListener(on_trial)
+        listener = TrialListener(order.candidates, on_trial)
         self.scratch_dir.mkdir(parents=True, exist_ok=True)
         results = Path(tempfile.mkdtemp(prefix="ray-results-", dir=self.scratch_dir))
         try:
-            _tuner(plan, train, validation, limit_s, listener, results).fit()
+            _tuner(order, features, listener, results).fit()
         finally:
             shutil.rmtree(results, ignore_errors=True)
         return listener.outcomes()
@@ -204,32 +174,24 @@ def _is_running(process: int) -> bool:
     return True
 
 
-def _tuner(
-    plan: StudyPlan,
-    train: FeatureSet,
-    validation: FeatureSet,
-    limit_s: float,
-    listener: TrialListener,
-    results: Path,
-) -> Any:
+def _tuner(order: StageOrder, features: FeatureSet, listener: TrialListener, results: Path) -> Any:
+    stage = order.stage
     trainable = tune.with_parameters(
-        CandidateTrial, task=plan.task, epochs=plan.epochs, seed=plan.seed, train=train, validation=validation
+        CandidateTrial,
+        work=TrialWork(order.task, stage.epochs, order.seed, stage.threads, order.candidates),
+        features=features,
     )
     return tune.Tuner(
-        tune.with_resources(trainable, {"cpu": 1}),
-        param_space=tune_space(plan.space),
+        tune.with_resources(trainable, {"cpu": stage.threads}),
+        param_space={NUMBER: tune.grid_search(sorted(order.candidates))},
         tune_config=tune.TuneConfig(
             metric="accuracy",
             mode="max",
-            num_samples=plan.trials,
-            search_alg=BasicVariantGenerator(
-                points_to_evaluate=[dict(start) for start in plan.starts], random_state=plan.seed
-            ),
             scheduler=ASHAScheduler(
                 time_attr="epoch",
-                max_t=plan.epochs,
-                grace_period=min(plan.grace_epochs, plan.epochs),
-                reduction_factor=plan.reduction_factor,
+                max_t=stage.epochs,
+                grace_period=min(stage.grace_epochs, stage.epochs),
+                reduction_factor=stage.reduction_factor,
             ),
             reuse_actors=True,
         ),
@@ -237,7 +199,7 @@ def _tuner(
             name="study",
             storage_path=str(results.resolve()),
             callbacks=[listener],
-            stop=EndOfTime(limit_s, plan.epochs),
+            stop=EndOfTime(order),
             failure_config=tune.FailureConfig(max_failures=1),
             checkpoint_config=tune.CheckpointConfig(checkpoint_frequency=0, checkpoint_at_end=False),
             verbose=0,

@@ -1,10 +1,10 @@
-"""The study, inside its job process: samples -> features -> trials -> winner."""
+"""The study, inside its job process: stage after stage, samples -> features -> trials; in the end the winner."""
 
+import json
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +14,27 @@ from chassis.clock import Clock
 from chassis.errors import PermanentError
 from chassis.job_process import JobContext
 from chassis.job_scratch import job_scratch
-from learning.task import FeatureSet, StudyPlan, TaskPlugin
+from learning.study import Choice, End, Stage, StageResult, StudyState, TrialOutcome, choose
+from learning.task import FeatureSet, TaskPlugin
 from schemas.base import BlobRef
 from schemas.run import RunStarted
 from schemas.winner import Winner, WinnerCalibration, WinnerClass
-from services.hpo.feature_cache import FeatureCache, FeatureKey
-from services.hpo.search import TrialOutcome, TrialSearch, choose_winner, search_limit
-from services.version_data import VersionData, fetch_labelled, lasting_faults_are_permanent, read_version, shas_of
+from services.hpo.feature_cache import FeatureCache
+from services.hpo.search import StageOrder, TrialSearch, search_limit
+from services.hpo.stage_features import StageFeatures
+from services.hpo.study_log import StudyLog
+from services.version_data import VersionData, lasting_faults_are_permanent, read_version
 
 log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class Found:
-    """Features of train + validation and where they are kept."""
-
-    ref: BlobRef
-    features: FeatureSet
-
-
-@dataclass
-class Timing:
-    """Seconds by stage, for the metrics of the study."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    _since: float = field(default_factory=time.monotonic)
-
-    def ends(self, stage: str) -> None:
-        """The stage that ran until now has this name."""
-        now = time.monotonic()
-        self.seconds[f"{stage}_s"] = round(now - self._since, 2)
-        self._since = now
+AFTER_TRIAL = "hpo.after_trial"
 
 
 @dataclass(frozen=True)
 class StudyJob:
-    """Everything a study needs; pretrained networks lie, or are built, below the folder `backbones`."""
+    """Everything a study needs; pretrained networks lie, or are built, below the folder `backbones`; `reach` is called
+    at named places, where a test may end the process.
+    """
 
     blobs: BlobStore
     cache: LocalBlobCache
@@ -58,148 +43,174 @@ class StudyJob:
     clock: Clock
     plugin_of: Callable[[str], TaskPlugin]
     backbones: Path
+    reach: Callable[[str], None]
 
     def run(self, context: JobContext) -> dict[str, Any]:
         """Raises PermanentError: nothing to train on, a sample gone, or no candidate that could be trained."""
         order = RunStarted.model_validate(context.args["order"])
         try:
             with lasting_faults_are_permanent(), job_scratch(self.scratch_dir, context.job_id) as folder:
-                return self._study(context, order, folder)
+                data = read_version(self.blobs, order.manifest)
+                return Study(self, context, order, data, folder).run()
         finally:
             self.search.close()
 
-    def _study(self, context: JobContext, order: RunStarted, folder: Path) -> dict[str, Any]:
-        timing, plugin = Timing(), self.plugin_of(order.task)
-        data = read_version(self.blobs, order.manifest)
-        count = len(data.on_sides("train", "validation"))
-        # Of the budget, not of what is left of it: a second attempt must plan the same, or it would find no features.
-        plan = plugin.plan(order.budget.seconds, order.budget.preset, count, len(data.classes), order.seed)
-        context.say({"started": {"trial_count": plan.trials}})
-        self.search.warm_up(count)
-        found = self._features(context, order, data, plugin, plan, folder, timing)
-        outcomes = self._try_candidates(context, order, data, plan, found.features, self.clock.now())
-        timing.ends("search")
-        winner = choose_winner(outcomes)
-        if winner is None:
-            raise _nothing_trained(plan)
-        log.info("study of %s: %s", order.run_id, timing.seconds)
-        return self._result(order, data, plan, winner, found.ref, outcomes, timing)
 
-    def _features(
-        self,
-        context: JobContext,
-        order: RunStarted,
-        data: VersionData,
-        plugin: TaskPlugin,
-        plan: StudyPlan,
-        folder: Path,
-        timing: Timing,
-    ) -> Found:
-        files = plugin.prepare(plan.recipe, self.backbones)
-        key = FeatureKey(plan.recipe, files, order.dataset_id, order.manifest.sha256)
-        cache = FeatureCache(self.blobs, order.project_id, order.dataset_id, plugin, folder)
-        if (exact := cache.find(key.exact)) is not None:
-            timing.ends("features")
-            context.progress("features", 1.0, "features_found")
-            return Found(*exact)
-        latest = cache.find(key.latest)
-        samples = fetch_labelled(
-            self.cache, data.on_sides("train", "validation"), _progress(context, "samples", "fetching_samples")
-        )
-        timing.ends("samples")
-        features = plugin.features(
-            samples,
-            data.class_ids,
-            plan.recipe,
-            self.backbones,
-            _progress(context, "features", "computing_features"),
-            latest[1] if latest else None,
-        )
-        ref = cache.store(key, features)
-        timing.ends("features")
-        return Found(ref, features)
+class Study:
+    """One study of one run."""
 
-    def _try_candidates(
-        self,
-        context: JobContext,
-        order: RunStarted,
-        data: VersionData,
-        plan: StudyPlan,
-        features: FeatureSet,
-        now: datetime,
-    ) -> list[TrialOutcome]:
-        context.progress("search", 0.0, "trying_candidates")
-        best = 0.0
-
-        def on_trial(outcome: TrialOutcome, ended: int) -> None:
-            nonlocal best
-            best = max(best, outcome.accuracy)
-            context.say({"trial": _trial(outcome, plan)})
-            context.progress("search", ended / plan.trials, "trying_candidates", metrics={"best_accuracy": best})
-
-        return self.search.run(
-            plan,
-            features.subset(shas_of(data.on_sides("train"))),
-            features.subset(shas_of(data.on_sides("validation"))),
-            search_limit(order.budget, now),
-            on_trial,
+    def __init__(self, job: StudyJob, context: JobContext, order: RunStarted, data: VersionData, folder: Path) -> None:
+        self._job, self._context, self._order, self._data = job, context, order, data
+        self._plugin = job.plugin_of(order.task)
+        self._log = StudyLog(job.blobs, order.run_id)
+        self._samples = data.on_sides("train", "validation")
+        self._features = StageFeatures(
+            context=context,
+            plugin=self._plugin,
+            blobs_of_samples=job.cache,
+            cache=FeatureCache(job.blobs, order.project_id, order.dataset_id, folder),
+            samples=self._samples,
+            class_ids=data.class_ids,
+            backbones=job.backbones,
+            folder=folder,
         )
 
-    def _result(
-        self,
-        order: RunStarted,
-        data: VersionData,
-        plan: StudyPlan,
-        best: TrialOutcome,
-        features: BlobRef,
-        outcomes: list[TrialOutcome],
-        timing: Timing,
-    ) -> dict[str, Any]:
+    def run(self) -> dict[str, Any]:
+        """The study's result. Raises PermanentError when no candidate could be trained."""
+        self._job.search.warm_up(len(self._samples))
+        state = self._log.load() or self._fresh()
+        ended = None
+        while ended is None:
+            state, ended = self._next(state)
+        choice = choose(state.results)
+        if choice is None:
+            raise _nothing_trained(state)
+        log.info("study of %s: %s %s", self._order.run_id, ended.why, choice.why)
+        return self._result(state, ended, choice)
+
+    def _fresh(self) -> StudyState:
+        budget = self._order.budget
+        return StudyState(
+            preset=budget.preset,
+            budget_seconds=budget.seconds,
+            seed=self._order.seed,
+            sample_count=len(self._samples),
+            class_count=len(self._data.classes),
+            speeds=self._plugin.probe(self._job.backbones),
+        )
+
+    def _next(self, state: StudyState) -> tuple[StudyState, End | None]:
+        """The stage that was broken off, or else the one that the plug-in wants next."""
+        if not state.results or state.results[-1].is_over:
+            state = replace(state, elapsed_seconds=self._elapsed())
+            stage = self._plugin.next_stage(state)
+            if isinstance(stage, End):
+                return state, stage
+            if not state.results:
+                self._context.say({"started": {"trial_count": len(stage.candidates)}})
+            state = state.with_result(StageResult(stage))
+        return self._tried(state), None
+
+    def _tried(self, state: StudyState) -> StudyState:
+        """The last stage, tried to its end."""
+        result = state.results[-1]
+        started = time.monotonic()
+        found = self._features.of(result.stage.recipe)
+        result = replace(result, feature_seconds=round(time.monotonic() - started, 2))
+        self._log.store(state.with_result(result))
+        done = {outcome.number for outcome in result.outcomes}
+        left = {number: each for number, each in enumerate(result.stage.candidates) if number not in done}
+        order = StageOrder(
+            task=self._order.task,
+            stage=result.stage,
+            candidates=left,
+            seed=state.seed,
+            limit_s=search_limit(self._order.budget, self._job.clock.now()),
+            needs_finalist=not any(each.finalists for each in state.results),
+        )
+        started = time.monotonic()
+        outcomes = self._try_all(order, state.with_result(result), found.features) if left else []
+        seconds = round(time.monotonic() - started, 2)
+        result = replace(_with(result, outcomes), search_seconds=seconds, is_over=True)
+        self._log.store(state.with_result(result))
+        return state.with_result(result)
+
+    def _try_all(self, order: StageOrder, state: StudyState, features: FeatureSet) -> list[TrialOutcome]:
+        self._context.progress("search", 0.0, "trying_candidates")
+        before = sum(len(each.stage.candidates) for each in state.results[:-1])
+        ended: list[TrialOutcome] = []
+
+        def on_trial(outcome: TrialOutcome, count: int) -> None:
+            ended.append(outcome)
+            self._log.store(state.with_result(_with(state.results[-1], ended)))
+            self._context.say({"trial": _trial(outcome, before + outcome.number, order.stage)})
+            best = max(each.accuracy for each in ended)
+            fraction = count / len(order.candidates)
+            self._context.progress("search", fraction, "trying_candidates", metrics={"best_accuracy": best})
+            self._job.reach(AFTER_TRIAL)
+
+        return self._job.search.run(order, features, on_trial)
+
+    def _elapsed(self) -> float:
+        """Seconds since the run began."""
+        budget = self._order.budget
+        return budget.seconds - (budget.deadline - self._job.clock.now()).total_seconds()
+
+    def _result(self, state: StudyState, ended: End, choice: Choice) -> dict[str, Any]:
+        best, stage = choice.outcome, choice.stage
         winner = Winner(
-            task=order.task,
+            task=self._order.task,
             candidate=best.candidate,
-            recipe=plan.recipe,
-            epochs=plan.epochs,
-            seed=plan.seed,
-            classes=[WinnerClass(id=each.id, name=each.name) for each in data.classes],
+            recipe=stage.recipe,
+            epochs=stage.epochs,
+            seed=state.seed,
+            classes=[WinnerClass(id=each.id, name=each.name) for each in self._data.classes],
             calibration=WinnerCalibration(temperature=best.temperature, threshold=best.threshold),
             accuracy=best.accuracy,
             loss=best.loss,
         )
-        ref = self.blobs.put(order.project_id, winner.model_dump_json().encode(), "application/json")
+        report = {**state.to_json(), "ended_because": ended.why, "won_because": choice.why, "winner": asdict(best)}
+        features = self._features.of(stage.recipe)
         return {
-            "winner": ref.model_dump(mode="json"),
-            "features": [features.model_dump(mode="json")],
-            "metrics": {"accuracy": best.accuracy, "loss": best.loss, **timing.seconds},
-            "trial_count": len(outcomes),
+            "winner": self._put(winner.model_dump_json()).model_dump(mode="json"),
+            "features": [ref.model_dump(mode="json") for ref in features.refs],
+            "report": self._put(json.dumps(report, ensure_ascii=False)).model_dump(mode="json"),
+            "metrics": {"accuracy": best.accuracy, "loss": best.loss, **_seconds(state)},
+            "trial_count": sum(len(result.outcomes) for result in state.results),
         }
 
-
-def _progress(context: JobContext, stage: str, message_code: str) -> Callable[[float], None]:
-    started = time.monotonic()
-
-    def progress(fraction: float) -> None:
-        elapsed = time.monotonic() - started
-        eta = {"eta_s": round(elapsed * (1 - fraction) / fraction, 1)} if fraction > 0 else {}
-        context.progress(stage, fraction, message_code, **eta)
-
-    return progress
+    def _put(self, document: str) -> BlobRef:
+        return self._job.blobs.put(self._order.project_id, document.encode(), "application/json")
 
 
-def _trial(outcome: TrialOutcome, plan: StudyPlan) -> dict[str, Any]:
-    metrics = {"accuracy": outcome.accuracy, "loss": outcome.loss, "epoch": float(outcome.epoch)}
+def _with(result: StageResult, outcomes: Sequence[TrialOutcome]) -> StageResult:
+    """Further outcomes; the later of two of the same candidate counts."""
+    by_number = {outcome.number: outcome for outcome in (*result.outcomes, *outcomes)}
+    return replace(result, outcomes=tuple(by_number[number] for number in sorted(by_number)))
+
+
+def _seconds(state: StudyState) -> dict[str, float]:
     return {
-        "trial": outcome.number,
-        "candidate": outcome.candidate,
-        # JSON has no number for what a training that ran away reports.
-        "metrics": metrics if outcome.is_finite else {"epoch": metrics["epoch"]},
-        "stopped_early": outcome.epoch < plan.epochs,
+        "features_s": round(sum(result.feature_seconds for result in state.results), 2),
+        "search_s": round(sum(result.search_seconds for result in state.results), 2),
     }
 
 
-def _nothing_trained(plan: StudyPlan) -> PermanentError:
+def _trial(outcome: TrialOutcome, number: int, stage: Stage) -> dict[str, Any]:
+    metrics = {"accuracy": outcome.accuracy, "loss": outcome.loss, "epoch": float(outcome.epoch)}
+    return {
+        "trial": number,
+        "candidate": outcome.candidate,
+        # JSON has no number for what a training that ran away reports.
+        "metrics": metrics if outcome.is_finite else {"epoch": metrics["epoch"]},
+        "stopped_early": outcome.epoch < stage.epochs,
+    }
+
+
+def _nothing_trained(state: StudyState) -> PermanentError:
+    tried = sum(len(result.stage.candidates) for result in state.results)
     return PermanentError(
         "study_failed",
-        f"None of the {plan.trials} candidates could be trained; see the log of hpo for the errors of the trials, "
+        f"None of the {tried} candidates could be trained; see the log of hpo for the errors of the trials, "
         "make sure that the machine has enough memory, and start a new run.",
     )

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from schemas.learning import StudyCompleted
 from schemas.winner import Winner
 from services.trainer.bundle_archive import write_bundle
 from services.trainer.checkpoints import Checkpoints
-from services.version_data import fetch_labelled, lasting_faults_are_permanent, read_version, shas_of
+from services.version_data import fetch_labelled, lasting_faults_are_permanent, read_version
 
 log = logging.getLogger(__name__)
 
@@ -61,31 +62,36 @@ class TrainingJob:
     def _features(
         self, context: JobContext, order: StudyCompleted, winner: Winner, plugin: TaskPlugin, folder: Path
     ) -> FeatureSet:
-        """Those that the study kept; computed again where they are gone."""
+        """Those that the study kept; computed where they are gone."""
         data = read_version(self.blobs, order.manifest)
         samples = data.on_sides("train", "validation")
-        kept = self._kept(order, plugin, folder)
-        if kept is not None and set(shas_of(samples)) <= set(kept.shas):
-            return kept.subset(shas_of(samples))
-        labelled = fetch_labelled(self.cache, samples, _silent)
-        return plugin.features(
-            labelled,
-            data.class_ids,
-            winner.recipe,
-            self.backbones,
-            lambda fraction: context.progress("features", fraction, "computing_features"),
-            kept,
-        )
+        labels = {sample.blob.sha256: sample.labels for sample in samples}
+        shards = self._kept(order, folder)
+        try:
+            kept = plugin.load_features(shards, labels, data.class_ids, winner.recipe)
+        except ArtefactInvalidError as error:
+            log.warning("features of %s are computed again: %s", order.run_id, error)
+            shards = []
+            kept = plugin.load_features([], labels, data.class_ids, winner.recipe)
+        missing = [sample for sample in samples if sample.blob.sha256 not in set(kept.shas)]
+        if not missing:
+            return kept
+        labelled = fetch_labelled(self.cache, missing, _silent)
+        computing = partial(context.progress, "features", message_code="computing_features")
+        shards += plugin.features(labelled, winner.recipe, self.backbones, computing, folder)
+        return plugin.load_features(shards, labels, data.class_ids, winner.recipe)
 
-    def _kept(self, order: StudyCompleted, plugin: TaskPlugin, folder: Path) -> FeatureSet | None:
+    def _kept(self, order: StudyCompleted, folder: Path) -> list[Path]:
+        found = []
         for ref in order.features:
-            path = folder / "features"
+            path = folder / ref.sha256
             try:
                 self.blobs.fetch(ref, path)
-                return plugin.load_features(path)
-            except (BlobMissing, BlobDamaged, ArtefactInvalidError) as error:
+            except (BlobMissing, BlobDamaged) as error:
                 log.warning("features of %s are computed again: %s", order.run_id, error)
-        return None
+            else:
+                found.append(path)
+        return found
 
     def _fit(
         self, context: JobContext, order: StudyCompleted, winner: Winner, plugin: TaskPlugin, features: FeatureSet

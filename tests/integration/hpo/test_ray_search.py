@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from learning.image_classification.features import ImageFeatures
-from learning.task import StudyPlan
-from services.hpo.ray_runner import RaySearch, tune_space
-from services.hpo.search import TrialOutcome, choose_winner
+from learning.study import Stage, StageResult, TrialOutcome, choose
+from services.hpo.ray_runner import EndOfTime, RaySearch
+from services.hpo.search import StageOrder
 
 CLASSES = ("cls_a", "cls_b", "cls_c")
 EPOCHS = 6
@@ -23,11 +23,12 @@ def made_up(count: int, seed: int) -> ImageFeatures:
     return ImageFeatures(values, targets, tuple(f"{seed}-{row}" for row in range(count)), CLASSES, {})
 
 
-def a_plan() -> StudyPlan:
-    """One candidate that cannot be trained, one given, two drawn."""
-    starts = ({"head": "no_such_head", "rate_factor": 1.0}, {"head": "linear", "rate_factor": 1.0})
-    space = {"head": {"choice": ["linear", "cosine"]}, "rate_factor": {"loguniform": [0.5, 2.0]}, "smoothing": 0.0}
-    return StudyPlan("image_classification", "fast", 3, {}, space, starts, 4, EPOCHS, 2, 2, 1.0)
+def an_order(needs_finalist: bool = True, limit_s: float = 60) -> StageOrder:
+    """One candidate that cannot be trained, three that can."""
+    judging = {"folds": 4, "judged_folds": 2}
+    candidates = tuple({"head": head, **judging} for head in ("no_such_head", "linear", "cosine", "linear"))
+    stage = Stage("heads", "A test.", {}, candidates, EPOCHS, 2, 2, 1, 1.0)
+    return StageOrder("image_classification", stage, dict(enumerate(candidates)), 3, limit_s, needs_finalist)
 
 
 @pytest.fixture
@@ -40,25 +41,23 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RaySearch:
 def test_good_candidates_are_found_although_one_fails(search: RaySearch, tmp_path: Path) -> None:
     told: list[TrialOutcome] = []
     try:
-        outcomes = search.run(a_plan(), made_up(240, 1), made_up(90, 2), 60, lambda trial, ended: told.append(trial))
+        outcomes = search.run(an_order(), made_up(240, 1), lambda trial, ended: told.append(trial))
     finally:
         search.close()
-    assert len(outcomes) == 3
-    assert {trial.number for trial in told} == {trial.number for trial in outcomes}
-    assert all(trial.candidate["head"] in ("linear", "cosine") for trial in outcomes)
-    assert all(0.5 <= trial.candidate["rate_factor"] <= 2.0 for trial in outcomes)
-    winner = choose_winner(outcomes)
-    assert winner is not None
-    assert winner.accuracy > 0.9
-    assert winner.epoch == EPOCHS
+    assert [trial.number for trial in outcomes] == [1, 2, 3]
+    assert {trial.number for trial in told} == {1, 2, 3}
+    assert all(trial.candidate == an_order().candidates[trial.number] for trial in outcomes)
+    choice = choose([StageResult(an_order().stage, tuple(outcomes))])
+    assert choice is not None
+    assert choice.outcome.accuracy > 0.9
+    assert choice.outcome.epoch == EPOCHS
+    assert 100 <= choice.outcome.judged <= 140
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-def test_every_kind_of_parameter_has_its_counterpart() -> None:
-    space = tune_space(
-        {"a": {"choice": [1, 2]}, "b": {"uniform": [0.0, 1.0]}, "c": {"loguniform": [0.1, 1.0]}, "d": {"x": 1}}
-    )
-    draws = [(space["a"].sample(), space["b"].sample(), space["c"].sample()) for _ in range(50)]
-    assert {a for a, _, _ in draws} == {1, 2}
-    assert all(0 <= b < 1 and 0.1 <= c < 1 for _, b, c in draws)
-    assert space["d"] == {"x": 1}
+def test_a_study_with_a_finalist_ends_when_its_time_is_over() -> None:
+    assert EndOfTime(an_order(needs_finalist=False, limit_s=-1)).stop_all()
+    late = EndOfTime(an_order(needs_finalist=True, limit_s=-1))
+    assert not late.stop_all()
+    late("trial", {"epoch": EPOCHS})
+    assert late.stop_all()

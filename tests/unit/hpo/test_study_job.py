@@ -1,5 +1,7 @@
 """The study job over fakes: what it says, keeps, finds again and refuses."""
 
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,42 +12,42 @@ from chassis.blobs.fake import FakeBlobStore
 from chassis.clock import FakeClock
 from chassis.errors import PermanentError
 from learning.errors import LearningError
-from learning.task import FeatureSet, StudyPlan
+from learning.study import StudyState, TrialOutcome
+from learning.task import FeatureSet
 from schemas.base import BlobRef
 from schemas.winner import Winner
-from services.hpo.search import OnTrial, TrialOutcome
-from services.hpo.study_job import StudyJob
+from services.hpo.search import OnTrial, StageOrder
+from services.hpo.study_job import AFTER_TRIAL, StudyJob
+from services.hpo.study_log import StudyLog
 from tests.fake_task import FakeTask
-from tests.stage_builders import BUDGET, SMALL, Stage, Voice, a_run, a_version
+from tests.stage_builders import BUDGET, RUN, SMALL, Stage, Voice, a_run, a_version
 
 
 @dataclass
 class OneByOne:
-    """A search without Ray: the candidates to start with, one after the other."""
+    """A search without Ray: the candidates one after the other."""
 
     task: FakeTask
-    limits: list[float] = field(default_factory=list)
-    sides: list[tuple[int, int]] = field(default_factory=list)
+    orders: list[StageOrder] = field(default_factory=list)
+    samples: list[int] = field(default_factory=list)
     is_closed: bool = False
 
     def warm_up(self, sample_count: int) -> None:
         """Nothing to warm."""
 
-    def run(
-        self, plan: StudyPlan, train: FeatureSet, validation: FeatureSet, limit_s: float, on_trial: OnTrial
-    ) -> list[TrialOutcome]:
+    def run(self, order: StageOrder, features: FeatureSet, on_trial: OnTrial) -> list[TrialOutcome]:
         """See TrialSearch."""
-        self.limits.append(limit_s)
-        self.sides.append((len(train.shas), len(validation.shas)))
+        self.orders.append(order)
+        self.samples.append(len(features.shas))
         outcomes = []
-        for number, start in enumerate(plan.starts):
+        for number, candidate in order.candidates.items():
             try:
-                *_, last = self.task.train_trial(start, plan.epochs, plan.seed, train, validation)
+                *_, last = self.task.train_trial(candidate, order.stage.epochs, order.seed, features)
             except LearningError:
                 continue
-            figures = (last.accuracy, last.loss, last.calibration.temperature, last.calibration.threshold)
-            outcomes.append(TrialOutcome(number, start, last.epoch, *figures))
-            on_trial(outcomes[-1], number + 1)
+            numbers = (last.accuracy, last.loss, last.calibration.temperature, last.calibration.threshold, last.judged)
+            outcomes.append(TrialOutcome(number, candidate, last.epoch, *numbers))
+            on_trial(outcomes[-1], len(outcomes))
         return outcomes
 
     def close(self) -> None:
@@ -53,12 +55,34 @@ class OneByOne:
         self.is_closed = True
 
 
+class Died(BaseException):
+    """Stands for a process that was killed."""
+
+
+def dies_at(nth: int) -> Callable[[str], None]:
+    """A failpoint that ends the process when it is reached for the nth time, counted from 1."""
+    reached = []
+
+    def reach(name: str) -> None:
+        assert name == AFTER_TRIAL
+        reached.append(name)
+        if len(reached) == nth:
+            raise Died
+
+    return reach
+
+
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path, FakeBlobStore())
 
 
-def a_job(stage: Stage, task: FakeTask, search: OneByOne | None = None) -> StudyJob:
+def a_job(
+    stage: Stage,
+    task: FakeTask,
+    search: OneByOne | None = None,
+    reach: Callable[[str], None] = lambda name: None,
+) -> StudyJob:
     return StudyJob(
         blobs=stage.blobs,
         cache=stage.cache,
@@ -67,11 +91,18 @@ def a_job(stage: Stage, task: FakeTask, search: OneByOne | None = None) -> Study
         clock=FakeClock(),
         plugin_of=lambda name: task,
         backbones=stage.folder / "backbones",
+        reach=reach,
     )
 
 
+def a_voice(manifest: BlobRef, version: int = 1) -> Voice:
+    return Voice("study", {"order": a_run(manifest, version).model_dump(mode="json"), "study_id": "std_1"})
+
+
 def study(stage: Stage, task: FakeTask, manifest: BlobRef, version: int = 1) -> tuple[dict[str, Any], Voice]:
-    voice = Voice("study", {"order": a_run(manifest, version).model_dump(mode="json"), "study_id": "std_1"})
+    """A study that begins, whatever an earlier one kept of the same run."""
+    stage.blobs.delete(StudyLog(stage.blobs, RUN).key)
+    voice = a_voice(manifest, version)
     return a_job(stage, task).run(voice.context), voice
 
 
@@ -97,20 +128,67 @@ def test_every_trial_is_said_after_the_size_of_the_study(stage: Stage) -> None:
 def test_the_test_split_is_never_looked_at(stage: Stage) -> None:
     task = FakeTask()
     search = OneByOne(task)
-    order = a_run(a_version(stage.blobs, SMALL)).model_dump(mode="json")
-    a_job(stage, task, search).run(Voice("study", {"order": order, "study_id": "std_1"}).context)
-    assert search.sides == [(2, 2)]
+    a_job(stage, task, search).run(a_voice(a_version(stage.blobs, SMALL)).context)
+    assert search.samples == [4]
     assert len(task.computed) == 4
 
 
 def test_the_search_gets_its_share_of_the_budget_and_the_plan_all_of_it(stage: Stage) -> None:
     task = FakeTask()
     search = OneByOne(task)
-    order = a_run(a_version(stage.blobs, SMALL)).model_dump(mode="json")
-    a_job(stage, task, search).run(Voice("study", {"order": order, "study_id": "std_1"}).context)
-    assert task.budgets == [BUDGET.seconds]
-    assert search.limits == [pytest.approx(70)]
+    a_job(stage, task, search).run(a_voice(a_version(stage.blobs, SMALL)).context)
+    assert task.states[0].budget_seconds == BUDGET.seconds
+    assert [order.limit_s for order in search.orders] == [pytest.approx(70)]
     assert search.is_closed
+
+
+def test_the_plan_knows_how_fast_the_machine_is_and_how_late_it_is(stage: Stage) -> None:
+    task = FakeTask()
+    study(stage, task, a_version(stage.blobs, SMALL))
+    assert (task.states[0].speeds, task.states[0].sample_count, task.states[0].class_count) == ({"view_s": 0.01}, 4, 2)
+    assert task.states[0].elapsed_seconds == pytest.approx(0)
+
+
+def test_stages_follow_each_other_and_the_best_of_all_wins(stage: Stage) -> None:
+    task = FakeTask(stages=(({"accuracy": 0.5}, {"accuracy": 0.8}), ({"accuracy": 0.9},), ({"accuracy": 0.7},)))
+    search = OneByOne(task)
+    voice = a_voice(a_version(stage.blobs, SMALL))
+    result = a_job(stage, task, search).run(voice.context)
+    assert [order.needs_finalist for order in search.orders] == [True, False, False]
+    assert [trial["trial"] for trial in voice.said("trial")] == [0, 1, 2, 3]
+    assert result["metrics"]["accuracy"] == 0.9
+    assert result["trial_count"] == 4
+    assert len(task.computed) == 4
+
+
+def test_the_report_says_what_was_tried_and_why_the_winner_won(stage: Stage) -> None:
+    task = FakeTask(stages=(({"accuracy": 0.5},), ({"accuracy": 0.9},)))
+    result, _ = study(stage, task, a_version(stage.blobs, SMALL))
+    report = json.loads(stage.blobs.get(BlobRef.model_validate(result["report"])))
+    assert [tried["stage"]["why"] for tried in report["results"]] == ["A test.", "A test."]
+    assert report["ended_because"] == "There are no more stages."
+    assert "accuracy 0.9000" in report["won_because"]
+    assert StudyState.from_json(report).results[1].outcomes[0].accuracy == 0.9
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_an_attempt_after_a_death_goes_on_with_the_next_trial(stage: Stage, nth: int) -> None:
+    stages = (({"accuracy": 0.5}, {"accuracy": 0.6}), ({"accuracy": 0.9}, {"accuracy": 0.7}))
+    manifest = a_version(stage.blobs, SMALL)
+    with pytest.raises(Died):
+        a_job(stage, FakeTask(stages=stages), reach=dies_at(nth)).run(a_voice(manifest).context)
+    second = FakeTask(stages=stages)
+    search = OneByOne(second)
+    result = a_job(stage, second, search).run(a_voice(manifest).context)
+    assert sum(len(order.candidates) for order in search.orders) == 4 - nth
+    assert result["metrics"]["accuracy"] == 0.9
+    assert second.computed == []
+
+
+def test_a_study_log_of_another_program_is_no_hindrance(stage: Stage) -> None:
+    stage.blobs.put_named(StudyLog(stage.blobs, RUN).key, b'{"results": 3}', "application/json")
+    result = a_job(stage, FakeTask()).run(a_voice(a_version(stage.blobs, SMALL)).context)
+    assert result["metrics"]["accuracy"] == 0.9
 
 
 def test_a_second_study_of_the_version_finds_the_features_of_the_first(stage: Stage) -> None:
@@ -140,12 +218,12 @@ def test_cached_features_that_are_gone_or_damaged_are_computed_again(stage: Stag
         stage.blobs.put_named(key, b"noise", "text/plain")
     again = FakeTask()
     second, _ = study(stage, again, manifest)
-    assert len(again.computed) == 4
-    assert second["features"] == first["features"]
+    assert len(again.computed) == 2
+    assert sorted(ref["key"] for ref in second["features"]) == sorted(ref["key"] for ref in first["features"])
 
 
 def test_a_failing_candidate_is_left_out(stage: Stage) -> None:
-    task = FakeTask(starts=({"fails": True}, {"accuracy": 0.6}))
+    task = FakeTask(stages=(({"fails": True}, {"accuracy": 0.6}),))
     result, _ = study(stage, task, a_version(stage.blobs, SMALL))
     assert result["metrics"]["accuracy"] == 0.6
     assert result["trial_count"] == 1
@@ -153,7 +231,7 @@ def test_a_failing_candidate_is_left_out(stage: Stage) -> None:
 
 def test_a_study_fails_only_when_every_candidate_does(stage: Stage) -> None:
     with pytest.raises(PermanentError) as caught:
-        study(stage, FakeTask(starts=({"fails": True},)), a_version(stage.blobs, SMALL))
+        study(stage, FakeTask(stages=(({"fails": True},),)), a_version(stage.blobs, SMALL))
     assert caught.value.code == "study_failed"
 
 

@@ -20,7 +20,7 @@ from learning.backbones.maps import with_map
 from learning.backbones.network_onnx import network
 from learning.backbones.quantising import quantise
 from learning.errors import ArtefactInvalidError
-from learning.image_classification.features import open_session
+from learning.image_classification.extraction import open_session
 
 # photograph in scikit-image -> its ImageNet class
 KNOWN = {"chelsea.png": 285, "coffee.png": 967}

@@ -9,7 +9,8 @@ import pytest
 from learning.backbones.description import DEFAULT_BACKBONE
 from learning.errors import ArtefactInvalidError, SampleRejected
 from learning.image_classification.calibration import softmax
-from learning.image_classification.features import extract_features
+from learning.image_classification.extraction import extract_features
+from learning.image_classification.features import load_features
 from learning.image_classification.head_weights import HeadKind
 from learning.image_classification.model_file import ImageModel
 from learning.image_classification.plugin import ImageClassification
@@ -44,7 +45,9 @@ def test_scores_are_those_of_the_head_on_the_features_of_training(
     kind, is_mirrored = head_of(exported)
     samples = stored_samples(tmp_path, 3)
     recipe = {"precision": "int8", "views": 2, "seed": 0}
-    features = extract_features(samples, ["blue", "red"], recipe, backbone, lambda _: None, None)
+    shards = list(extract_features(samples, recipe, backbone, lambda _: None, tmp_path))
+    labels = {sample.sha: sample.labels for sample in samples}
+    features = load_features(shards, labels, ["blue", "red"], recipe)
     head = made_head(kind, is_mirrored, dimensions=1280)
     expected = softmax(head.logits_of_views(features.values), CALIBRATION.temperature)
     predictor = TASK.load_predictor(exported)
@@ -76,7 +79,9 @@ def test_the_manifest_names_classes_calibration_and_all_files(exported: Path) ->
     manifest = TASK.load_predictor(exported).manifest
     assert manifest.classes == tuple(CLASSES)
     assert manifest.calibration == CALIBRATION
-    assert set(manifest.files) == {"model.onnx", "paddle/model.json", "paddle/model.pdiparams"}
+    assert set(manifest.files) == {
+        "model.onnx", "model-fp32.onnx", "paddle/model.json", "paddle/model.pdiparams",
+    }  # fmt: skip
     assert manifest.document["preprocessing"]["input"]["shape"] == [-1, 224, 224, 3]
 
 

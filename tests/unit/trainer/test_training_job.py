@@ -14,7 +14,7 @@ from chassis.errors import PermanentError
 from schemas.base import DEFAULT_PROJECT, BlobRef
 from schemas.winner import Winner, WinnerCalibration, WinnerClass
 from services.trainer.training_job import AFTER_CHECKPOINT, TrainingJob
-from tests.fake_task import FakeFeatures, FakeTask
+from tests.fake_task import FakeTask
 from tests.stage_builders import CLASSES, SMALL, Stage, Voice, a_study, a_version
 
 WINNER = Winner(
@@ -60,7 +60,7 @@ def an_order(stage: Stage, features: list[BlobRef], winner: Winner = WINNER) -> 
 
 def kept_features(stage: Stage, shas: list[str]) -> BlobRef:
     path = stage.folder / "kept"
-    FakeFeatures(tuple(shas)).save(path)
+    path.write_text(json.dumps(shas))
     return stage.blobs.put_file(DEFAULT_PROJECT, path, "application/octet-stream")
 
 
@@ -126,6 +126,13 @@ def test_features_that_are_gone_are_computed_again(stage: Stage) -> None:
     kept = kept_features(stage, all_shas(stage))
     stage.blobs.delete(kept.key)
     train(stage, task, an_order(stage, [kept]))
+    assert task.computed == all_shas(stage)
+
+
+def test_features_that_cannot_be_read_are_computed_again(stage: Stage) -> None:
+    task = FakeTask()
+    unreadable = stage.blobs.put(DEFAULT_PROJECT, b"of another program", "application/octet-stream")
+    train(stage, task, an_order(stage, [unreadable]))
     assert task.computed == all_shas(stage)
 
 
