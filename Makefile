@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DATA ?=
 TEST ?=
+ROWS ?=
+TIMES ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env demo up down status test test-slow test-browser lint types imports schemas lock clean
+.PHONY: help env demo up down status test test-slow test-browser bench-learning lint types imports schemas lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +43,9 @@ test-slow: $(READY)  ## what takes longer
 
 test-browser: $(READY)  ## the console in a browser, part of test-slow; needs Chromium
 	$(BIN)/python -m pytest -rs -m slow tests/browser
+
+bench-learning: $(READY)  ## accuracy and time of whole runs; DATA=folder [ROWS="steel6-fast ..."] [TIMES=3]
+	@$(BIN)/python benchmarks/learning.py --data "$(DATA)" $(if $(ROWS),--rows $(ROWS)) $(if $(TIMES),--times $(TIMES))
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -2,10 +2,7 @@
 
 import argparse
 import sys
-import zipfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from rich.console import Console
 
@@ -14,21 +11,13 @@ from easyloop.answers import Run
 from easyloop.client import Client, connect
 from easyloop.errors import EasyLoopError
 from infra.demo.photographs import write_archives
+from infra.demo.questions import Question, count_right, questions_of
 from infra.demo.stopwatch import Stopwatch
 from infra.local.errors import StackError
 from infra.local.layout import Layout
 from infra.local.start import start_everything
 
 TASK = "image_classification"
-
-
-@dataclass(frozen=True)
-class Question:
-    """A photograph that no training has seen, and the class it really shows."""
-
-    name: str
-    content: bytes
-    truth: str
 
 
 def main() -> int:
@@ -70,7 +59,7 @@ def walk(client: Client, console: Console, training: Path, held_out: Path | None
     watch.lap("load in the gateway")
     console.print("\n[bold]4 publish[/bold]  version 1 is published by itself")
     if held_out is not None:
-        _ask(client, console, model_id, list(_questions(held_out)), watch)
+        _ask(client, console, model_id, list(questions_of(held_out)), watch)
     watch.print(console)
     console.print(f"\nrun {run.id}, model {model_id}; the whole way as a tree: easyloop trace show {run.id}")
 
@@ -90,24 +79,12 @@ def _look(client: Client, console: Console, model_id: str, number: int) -> None:
 def _ask(client: Client, console: Console, model_id: str, questions: list[Question], watch: Stopwatch) -> None:
     answer = client.predict(model_id, [(questions[0].name, questions[0].content)], top=1)
     watch.lap("first prediction")
-    answers = client.predict_many(model_id, [(one.name, one.content) for one in questions])
-    right = sum(
-        bool(answer.results) and answer.results[0].name == question.truth
-        for question, answer in zip(questions, answers, strict=True)
-    )
+    right = count_right(client, model_id, questions)
     watch.lap(f"{len(questions)} predictions")
     console.print(
         f"  accuracy on {len(questions)} photographs that no training saw: [bold]{right / len(questions):.4f}[/bold] "
         f"({right} right, asked of version {answer.version})"
     )
-
-
-def _questions(archive: Path) -> Iterator[Question]:
-    with zipfile.ZipFile(archive) as packed:
-        for entry in sorted(name for name in packed.namelist() if not name.endswith("/")):
-            path = PurePosixPath(entry)
-            if not path.name.startswith(".") and "__MACOSX" not in path.parts and len(path.parts) > 1:
-                yield Question(path.name, packed.read(entry), path.parts[-2])
 
 
 def _where_next(console: Console, url: str) -> None:

@@ -1,6 +1,6 @@
 """Candidates tried in parallel by Ray Tune, the hopeless ones stopped early by ASHA. Only here Ray is imported.
 
-One core a trial. The features lie once in Ray's object store and are mapped by every trial without a copy; an actor
+The features lie once in Ray's object store and are mapped by every trial without a copy; an actor
 that has finished a trial takes the next one, so Paddle is imported once a core. Nothing of Ray outlives the study:
 results go to a folder that is deleted, and a private runtime keeps its session files in a folder of its own.
 """
@@ -20,7 +20,7 @@ import ray
 from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
-from learning.study import Candidate, TrialOutcome
+from learning.study import Candidate, Stage, TrialOutcome
 from learning.task import FeatureSet
 from services.hpo.ray_trial_runner import NUMBER, CandidateTrial, TrialWork
 from services.hpo.search import OnTrial, StageOrder
@@ -147,13 +147,22 @@ class RaySearch:
         wanted = sample_count * SAMPLE_BYTES
         ray.init(
             num_cpus=os.cpu_count() or 1,
-            num_gpus=0,
             include_dashboard=False,
             object_store_memory=min(MAX_STORE_BYTES, max(MIN_STORE_BYTES, wanted)),
             _temp_dir=str(self._session),
             _node_ip_address="127.0.0.1",
             **quiet,
         )
+
+
+def resources_of(stage: Stage, cluster: Mapping[str, float]) -> dict[str, float]:
+    """What Ray sets aside for one trial: its cores, and where there are GPUs an equal share of them.
+
+    Without a GPU of its own a trial would not see any, since Ray hides the others.
+    """
+    at_once = max(1.0, cluster.get("CPU", 1.0) // stage.threads)
+    gpus = cluster.get("GPU", 0.0)
+    return {"cpu": stage.threads, **({"gpu": min(1.0, gpus / at_once)} if gpus else {})}
 
 
 def _remove_abandoned_sessions() -> None:
@@ -182,7 +191,7 @@ def _tuner(order: StageOrder, features: FeatureSet, listener: TrialListener, res
         features=features,
     )
     return tune.Tuner(
-        tune.with_resources(trainable, {"cpu": stage.threads}),
+        tune.with_resources(trainable, resources_of(stage, ray.cluster_resources())),
         param_space={NUMBER: tune.grid_search(sorted(order.candidates))},
         tune_config=tune.TuneConfig(
             metric="accuracy",

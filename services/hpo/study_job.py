@@ -79,6 +79,7 @@ class Study:
         """The study's result. Raises PermanentError when no candidate could be trained."""
         self._job.search.warm_up(len(self._samples))
         state = self._log.load() or self._fresh()
+        self._tell_again(state)
         ended = None
         while ended is None:
             state, ended = self._next(state)
@@ -99,6 +100,16 @@ class Study:
             speeds=self._plugin.probe(self._job.backbones),
         )
 
+    def _tell_again(self, state: StudyState) -> None:
+        """What an earlier attempt found out: it may have died before anybody had noted that."""
+        trials = 0
+        for result in state.results:
+            if not trials:
+                self._context.say(_started(result.stage))
+            for outcome in result.outcomes:
+                self._context.say({"trial": _trial(outcome, trials + outcome.number, result.stage)})
+            trials += len(result.stage.candidates)
+
     def _next(self, state: StudyState) -> tuple[StudyState, End | None]:
         """The stage that was broken off, or else the one that the plug-in wants next."""
         if not state.results or state.results[-1].is_over:
@@ -107,7 +118,7 @@ class Study:
             if isinstance(stage, End):
                 return state, stage
             if not state.results:
-                self._context.say({"started": {"trial_count": len(stage.candidates)}})
+                self._context.say(_started(stage))
             state = state.with_result(StageResult(stage))
         return self._tried(state), None
 
@@ -194,6 +205,10 @@ def _seconds(state: StudyState) -> dict[str, float]:
         "features_s": round(sum(result.feature_seconds for result in state.results), 2),
         "search_s": round(sum(result.search_seconds for result in state.results), 2),
     }
+
+
+def _started(first: Stage) -> dict[str, Any]:
+    return {"started": {"trial_count": len(first.candidates)}}
 
 
 def _trial(outcome: TrialOutcome, number: int, stage: Stage) -> dict[str, Any]:

@@ -1,23 +1,31 @@
-"""A killed trainer, a killed broker and an emptied one cost time, never a run, and never give two versions."""
+"""A killed study, trainer or broker and an emptied one cost time, never a run, and never give two versions."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from easyloop.client import Client
 from tests.e2e.conftest import Archives, client_of
-from tests.e2e.walk import runs_of_its_model, served_version, start_automatic_run, until_the_study_has_started
+from tests.e2e.walk import (
+    runs_of_its_model,
+    served_version,
+    start_automatic_run,
+    trials_of,
+    until_the_study_has_started,
+)
 from tests.servers import LocalStack, stack_in
 
-FAILPOINT = "trainer.after_checkpoint"
+STUDY, TRAINER = "hpo.after_trial", "trainer.after_checkpoint"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
 def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """A platform whose trainer kills itself after its first checkpoint, once."""
-    with stack_in(tmp_path_factory.mktemp("fragile"), EASYLOOP_FAILPOINTS=f"{FAILPOINT}=kill_once") as stack:
+    """A platform whose study kills itself after its first trial, and whose trainer after its first checkpoint; once."""
+    failpoints = f"{STUDY}=kill_once,{TRAINER}=kill_once"
+    with stack_in(tmp_path_factory.mktemp("fragile"), EASYLOOP_FAILPOINTS=failpoints) as stack:
         stack.up()
         yield stack
 
@@ -28,15 +36,20 @@ def client(fragile: LocalStack) -> Iterator[Client]:
         yield client
 
 
-def test_a_trainer_killed_after_its_checkpoint_goes_on_from_it(
+def test_a_killed_study_and_a_killed_trainer_go_on_from_where_they_were(
     fragile: LocalStack, client: Client, archives: Archives
 ) -> None:
-    before = fragile.supervisor.processes()["trainer"].pid
-    run = start_automatic_run(client, archives.training, "killed trainer")
+    before = {name: process.pid for name, process in fragile.supervisor.processes().items()}
+    run = start_automatic_run(client, archives.training, "killed study, killed trainer")
     assert served_version(client, run) == 1
-    assert (fragile.layout.root / "failpoints" / FAILPOINT).exists()
-    assert fragile.supervisor.processes()["trainer"].pid != before
+    for service, failpoint in (("hpo", STUDY), ("trainer", TRAINER)):
+        assert (fragile.layout.root / "failpoints" / failpoint).exists()
+        assert fragile.supervisor.processes()[service].pid != before[service]
     assert runs_of_its_model(client, run.id) == [run.id]
+    # The first trial was over when the study died: it may be told of twice, but nothing is tried a third time.
+    tried = Counter(trials_of(client, run.id))
+    assert set(tried) == {0, 1, 2}
+    assert tried.total() <= 4
 
 
 def test_a_gateway_that_starts_after_the_news_loads_what_is_published(fragile: LocalStack, client: Client) -> None:

@@ -33,6 +33,12 @@ def until_the_study_has_started(client: Client, run_id: str) -> None:
             return
 
 
+def trials_of(client: Client, run_id: str) -> list[int]:
+    """The numbers of the trials of a run that is over, as they were told."""
+    events = client.run_events(run_id)
+    return [int(event.data["trial"]) for event in events if event.type == "easyloop.trial.completed.v1"]
+
+
 def runs_of_its_model(client: Client, run_id: str) -> list[str]:
     """The run of each version of the model that the run made or added to."""
     model_id = client.run(run_id).model_id

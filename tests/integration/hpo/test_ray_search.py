@@ -1,5 +1,6 @@
 """A small study by Ray itself, over made-up features, with the image plug-in's heads."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from learning.image_classification.features import ImageFeatures
 from learning.study import Stage, StageResult, TrialOutcome, choose
-from services.hpo.ray_runner import EndOfTime, RaySearch
+from services.hpo.ray_runner import EndOfTime, RaySearch, resources_of
 from services.hpo.search import StageOrder
 
 CLASSES = ("cls_a", "cls_b", "cls_c")
@@ -61,3 +62,20 @@ def test_a_study_with_a_finalist_ends_when_its_time_is_over() -> None:
     assert not late.stop_all()
     late("trial", {"epoch": EPOCHS})
     assert late.stop_all()
+
+
+@pytest.mark.parametrize(
+    ("threads", "cluster", "wanted"),
+    [
+        (1, {"CPU": 2.0}, {"cpu": 1}),
+        (2, {"CPU": 2.0}, {"cpu": 2}),
+        (1, {"CPU": 4.0, "GPU": 1.0}, {"cpu": 1, "gpu": 0.25}),
+        (4, {"CPU": 4.0, "GPU": 1.0}, {"cpu": 4, "gpu": 1.0}),
+        (1, {"CPU": 2.0, "GPU": 8.0}, {"cpu": 1, "gpu": 1.0}),
+    ],
+)
+def test_trials_share_the_gpus_that_are_there(
+    threads: int, cluster: dict[str, float], wanted: dict[str, float]
+) -> None:
+    stage = dataclasses.replace(an_order().stage, threads=threads)
+    assert resources_of(stage, cluster) == wanted

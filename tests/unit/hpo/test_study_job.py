@@ -179,8 +179,12 @@ def test_an_attempt_after_a_death_goes_on_with_the_next_trial(stage: Stage, nth:
         a_job(stage, FakeTask(stages=stages), reach=dies_at(nth)).run(a_voice(manifest).context)
     second = FakeTask(stages=stages)
     search = OneByOne(second)
-    result = a_job(stage, second, search).run(a_voice(manifest).context)
+    voice = a_voice(manifest)
+    result = a_job(stage, second, search).run(voice.context)
     assert sum(len(order.candidates) for order in search.orders) == 4 - nth
+    # All four: nobody may have noted what the first attempt said.
+    assert [trial["trial"] for trial in voice.said("trial")] == [0, 1, 2, 3]
+    assert len(voice.said("started")) == 1
     assert result["metrics"]["accuracy"] == 0.9
     assert second.computed == []
 

@@ -13,7 +13,7 @@ from learning.image_classification.planning import next_stage
 from learning.search_space import draw, kind_of
 from learning.study import Candidate, End, Json, Stage, StageResult, StudyState, TrialOutcome
 
-QUICK: Json = {"view_s": 0.005, "gflops": 90.0, "cores": 2}
+QUICK: Json = {"view_s": 0.005, "gflops": 150.0, "cores": 2}
 BUDGETS = {"fast": 120.0, "balanced": 300.0, "accurate": 1800.0}
 
 
