@@ -12,10 +12,7 @@ import argparse
 import json
 import sys
 import tempfile
-import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -24,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import numpy as np
 from PIL import Image
 
+from benchmarks.peaks import watched
 from easyloop.client import Client, connect
 from easyloop.errors import EasyLoopError
 from infra.local.layout import Layout
@@ -34,7 +32,6 @@ SMALL, LARGE = (1000, 800), (3000, 2700)  # pixels: 2.4 MB and 24.3 MB as noise,
 EVERY = 20  # each so many pictures one is large
 PADDING_PART = 0.1
 STEP = 1 << 20
-SAMPLE_S = 0.1
 LIMIT_MB = 300
 
 
@@ -58,69 +55,6 @@ def a_picture(noise: np.random.Generator, size: tuple[int, int]) -> bytes:
     target = BytesIO()
     Image.fromarray(pixels).save(target, "PNG", compress_level=0)
     return target.getvalue()
-
-
-class Peaks:
-    """The most memory each process of a service had while it was watched, in kB; jobs are its children."""
-
-    def __init__(self, pids: dict[str, int]) -> None:
-        self.pids = pids
-        self.found: dict[str, int] = {}
-
-    def look(self) -> None:
-        """Once."""
-        for service, pid in self.pids.items():
-            self._note(service, pid)
-            for child in _children(pid):
-                self._note(f"{service}_job", child)
-
-    def _note(self, name: str, pid: int) -> None:
-        self.found[name] = max(self.found.get(name, 0), _peak_kilobytes(pid))
-
-    @property
-    def megabytes(self) -> dict[str, float]:
-        """By process."""
-        return {name: round(kilobytes / 1000, 1) for name, kilobytes in sorted(self.found.items())}
-
-
-def _peak_kilobytes(pid: int) -> int:
-    """0 for a process that has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
-
-
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for threads in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [int(child) for child in threads.read_text().split()]
-        except (FileNotFoundError, ProcessLookupError):  # the thread ended
-            continue
-    return found
-
-
-@contextmanager
-def watched(pids: dict[str, int]) -> Iterator[Peaks]:
-    """The peaks while the block runs; earlier peaks of the services do not count."""
-    for pid in pids.values():
-        Path(f"/proc/{pid}/clear_refs").write_text("5")
-    peaks, over = Peaks(pids), threading.Event()
-
-    def watch() -> None:
-        while not over.wait(SAMPLE_S):
-            peaks.look()
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield peaks
-    finally:
-        over.set()
-        thread.join()
-        peaks.look()
 
 
 def upload(client: Client, archive: Path, way: str) -> int:
