@@ -117,7 +117,8 @@ class StageResult:
 @dataclass(frozen=True)
 class StudyState:
     """All that the next decision follows from. elapsed_seconds: of the run, at this moment; speeds: what
-    `TaskPlugin.probe` measured at the study's start.
+    `TaskPlugin.probe` measured at the study's start; space: None, or what an expert wants
+    tried: {"trials": how many, "parameters": as search_space.py has it}.
     """
 
     preset: str
@@ -128,6 +129,7 @@ class StudyState:
     speeds: Json
     elapsed_seconds: float = 0.0
     results: tuple[StageResult, ...] = ()
+    space: Json | None = None
 
     def with_result(self, result: StageResult) -> "StudyState":
         """The last stage's result replaced, or a new stage's added."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field, PositiveInt
 
 from schemas.base import AutoTrain, BlobRef, Event, Preset
+from schemas.search import SearchSpace
 
 
 class DatasetRequested(Event):
@@ -44,6 +45,7 @@ class RunRequested(Event):
     dataset_id: str
     version: PositiveInt
     preset: Preset = "fast"
+    space: SearchSpace | None = None
 
 
 class RunCancelRequested(Event):

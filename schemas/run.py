@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, NonNegativeInt, PositiveFloat, PositiveInt
 
 from schemas.base import BlobRef, Event, Failure, Preset, Value
 from schemas.publishing import Publication
+from schemas.search import SearchSpace
 
 RunState = Literal[
     "requested",
@@ -41,6 +42,7 @@ class RunStarted(Event):
     manifest: BlobRef
     budget: Budget
     seed: NonNegativeInt
+    space: SearchSpace | None = None
 
 
 class RunStageChanged(Event):

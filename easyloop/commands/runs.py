@@ -1,6 +1,7 @@
 """Commands about training runs."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from easyloop.answers import Run
 from easyloop.client import Client
 from easyloop.commands.options import Wait
 from easyloop.session import session
+from easyloop.space_file import read_space
 
 app = typer.Typer(no_args_is_help=True, help="Start and watch training runs.")
 
@@ -29,11 +31,13 @@ def start_run(
     dataset_id: str,
     version: Annotated[int | None, typer.Option(help="the newest usable one by default")] = None,
     preset: Preset = Preset.FAST,
+    space: Annotated[Path | None, typer.Option(help="for experts: a YAML file of what to try")] = None,
     wait: Wait = False,
 ) -> None:
     """Train on a version."""
     with session(ctx) as (client, console):
-        run = client.start_run(dataset_id, version=version, preset=preset)
+        wanted = read_space(space) if space else None
+        run = client.start_run(dataset_id, version=version, preset=preset, space=wanted)
         showing.say(console, f"run {run.id}")
         if wait:
             follow(client, console, run)

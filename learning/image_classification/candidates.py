@@ -28,19 +28,19 @@ class HeadParameters:
 
 
 def head_parameters(candidate: Mapping[str, Any]) -> HeadParameters:
-    """Read a candidate; absent ones have defaults. Raises PlanImpossibleError for an unknown head."""
+    """Read a candidate; absent ones have defaults. Raises PlanImpossibleError for an unknown head or a bad value."""
     kind = candidate.get("head", "cosine")
     if kind not in HEAD_KINDS:
         raise PlanImpossibleError("head_unknown", f"There is no head {kind!r}; choose one of: {', '.join(HEAD_KINDS)}.")
     rate, decay = _BASE[kind]
     return HeadParameters(
         kind=kind,
-        learning_rate=rate * float(candidate.get("rate_factor", 1.0)),
-        weight_decay=decay * float(candidate.get("decay_factor", 1.0)),
-        dropout=float(candidate.get("dropout", 0.2)),
-        smoothing=float(candidate.get("smoothing", 0.0)),
-        is_balanced=bool(candidate.get("balance", False)),
-        is_mirrored=bool(candidate.get("mirror", True)),
+        learning_rate=rate * _number(candidate, "rate_factor", 1.0, 1e-3, 1e3),
+        weight_decay=decay * _number(candidate, "decay_factor", 1.0, 0.0, 1e3),
+        dropout=_number(candidate, "dropout", 0.2, 0.0, 0.95),
+        smoothing=_number(candidate, "smoothing", 0.0, 0.0, 0.9),
+        is_balanced=_switch(candidate, "balance", False),
+        is_mirrored=_switch(candidate, "mirror", True),
     )
 
 
@@ -68,17 +68,35 @@ def is_tail(candidate: Mapping[str, Any]) -> bool:
 
 
 def tail_parameters(candidate: Mapping[str, Any]) -> TailParameters:
-    """Read a candidate; absent ones have defaults. Whether the backbone can be cut there is checked by its user."""
-    factor = float(candidate.get("rate_factor", 1.0))
+    """Read a candidate; absent ones have defaults. Raises PlanImpossibleError for a bad value.
+
+    Whether the backbone can be cut there is checked by its user.
+    """
+    factor = _number(candidate, "rate_factor", 1.0, 1e-3, 1e3)
     return TailParameters(
         place=str(candidate["tail"]),
         learning_rate=_TAIL_RATE * factor,
         head_learning_rate=_TAIL_HEAD_RATE * factor,
-        weight_decay=_TAIL_DECAY * float(candidate.get("decay_factor", 1.0)),
-        dropout=float(candidate.get("dropout", 0.2)),
-        smoothing=float(candidate.get("smoothing", 0.1)),
-        mixup=float(candidate.get("mixup", 0.0)),
-        averaging=float(candidate.get("averaging", 0.0)),
-        is_balanced=bool(candidate.get("balance", False)),
-        is_mirrored=bool(candidate.get("mirror", True)),
+        weight_decay=_TAIL_DECAY * _number(candidate, "decay_factor", 1.0, 0.0, 1e3),
+        dropout=_number(candidate, "dropout", 0.2, 0.0, 0.95),
+        smoothing=_number(candidate, "smoothing", 0.1, 0.0, 0.9),
+        mixup=_number(candidate, "mixup", 0.0, 0.0, 10.0),
+        averaging=_number(candidate, "averaging", 0.0, 0.0, 0.9999),
+        is_balanced=_switch(candidate, "balance", False),
+        is_mirrored=_switch(candidate, "mirror", True),
     )
+
+
+def _number(candidate: Mapping[str, Any], name: str, default: float, least: float, most: float) -> float:
+    value = candidate.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        sentence = f"The parameter {name} is {value!r}; give a number from {least:g} to {most:g}."
+        raise PlanImpossibleError("parameter_invalid", sentence)
+    return float(value)
+
+
+def _switch(candidate: Mapping[str, Any], name: str, default: bool) -> bool:
+    value = candidate.get(name, default)
+    if not isinstance(value, bool):
+        raise PlanImpossibleError("parameter_invalid", f"The parameter {name} is {value!r}; give true or false.")
+    return value

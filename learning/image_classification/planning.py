@@ -11,6 +11,7 @@ import numpy as np
 
 from learning.backbones.description import DEFAULT_BACKBONE
 from learning.errors import PlanImpossibleError
+from learning.image_classification.candidates import head_parameters
 from learning.image_classification.costs import Costs, map_bytes
 from learning.image_classification.views import AUGMENTATION
 from learning.search_space import draw
@@ -103,30 +104,43 @@ def _judging(state: StudyState) -> Json:
     return {"folds": FOLDS, "judged_folds": 1 if state.sample_count >= _ONE_FOLD_IS_ENOUGH else FOLDS}
 
 
+def _candidates(state: StudyState, count: int) -> tuple[Candidate, ...]:
+    random = np.random.default_rng(state.seed)
+    if state.space is None:
+        return *_STARTS, *(draw(_SPACE, random) for _ in range(count - len(_STARTS)))
+    if unknown := sorted(set(state.space["parameters"]) - set(_SPACE)):
+        known = ", ".join(sorted(_SPACE))
+        sentence = f"Heads have no parameter {', '.join(unknown)}; there are: {known}. Correct the search space."
+        raise PlanImpossibleError("space_unknown", sentence)
+    drawn = tuple({**_STARTS[0], **draw(state.space["parameters"], random)} for _ in range(count))
+    for candidate in drawn:
+        head_parameters(candidate)  # raises now, with a sentence, what would else fail in each trial
+    return drawn
+
+
 def _heads(state: StudyState, preset: Preset) -> Stage:
     costs, judging = Costs.of(state.speeds), _judging(state)
     available = state.budget_seconds * _HEADS_SHARE
-    samples, views, heads = state.sample_count, preset.views, preset.heads
+    samples, views = state.sample_count, preset.views
+    heads = state.space["trials"] if state.space else preset.heads
 
     def seconds() -> float:
         trained = samples * judging["judged_folds"] * (1 - 1 / FOLDS) * heads / costs.cores
         features = costs.features(DEFAULT_BACKBONE, samples, views)
         return costs.start + features + costs.head_epochs(int(trained), preset.epochs)
 
-    while heads > len(_STARTS) and seconds() > available:
+    while not state.space and heads > len(_STARTS) and seconds() > available:
         heads -= 1
     while views > _MIN_VIEWS and seconds() > available:
         views -= 1
     maps = _maps(state, preset.rounds[0], views) if preset.rounds else None
     if maps is not None:
         views = min(views, maps[1])
-    random = np.random.default_rng(state.seed)
-    drawn = [draw(_SPACE, random) for _ in range(heads - len(_STARTS))]
     return Stage(
         name="heads",
         why=f"Heads on the frozen network cost seconds; {views} views of each picture.",
         recipe=_recipe(DEFAULT_BACKBONE, views, maps[0] if maps else None),
-        candidates=tuple({**candidate, **judging} for candidate in (*_STARTS, *drawn)),
+        candidates=tuple({**candidate, **judging} for candidate in _candidates(state, heads)),
         epochs=preset.epochs,
         grace_epochs=max(1, preset.epochs // 4),
         reduction_factor=3,

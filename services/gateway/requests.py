@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from chassis.documents.ports import Index
 from chassis.records import StoredRecord
 from schemas.base import AutoTrain, BlobRef, Failure, Preset
+from schemas.search import SearchSpace
 
 
 class DatasetRequest(StoredRecord):
@@ -41,6 +42,7 @@ class RunRequest(StoredRecord):
     dataset_id: str
     version: int
     preset: Preset
+    space: SearchSpace | None = None
     trigger: Literal["request"] = "request"
     created_at: str
 

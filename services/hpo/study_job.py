@@ -98,6 +98,7 @@ class Study:
             sample_count=len(self._samples),
             class_count=len(self._data.classes),
             speeds=self._plugin.probe(self._job.backbones),
+            space=self._order.space.model_dump(mode="json") if self._order.space else None,
         )
 
     def _tell_again(self, state: StudyState) -> None:

@@ -64,7 +64,7 @@ async def request_run(event: RunRequested, deps: Deps) -> None:
     async with deps.unit_of_work(cause=event) as tx:
         if await tx.records(Run).get(event.run_id) is not None:
             return
-        run = new_run(deps, event, event.run_id, event.preset, "request")
+        run = new_run(deps, event, event.run_id, event.preset, "request").changed(space=event.space)
         known = await tx.records(KnownVersion).get(f"{event.dataset_id}/{event.version}")
         failure = known.failure if known else await why_no_run(tx, event.dataset_id)
         if failure is not None:

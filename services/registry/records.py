@@ -7,6 +7,7 @@ from chassis.records import StoredRecord
 from schemas.base import BlobRef, Failure, Preset
 from schemas.publishing import Publication, PublishPolicy
 from schemas.run import Budget, RunState
+from schemas.search import SearchSpace
 
 PRODUCTION = "production"
 
@@ -24,6 +25,7 @@ class Run(StoredRecord):
     task: str = ""
     preset: Preset
     seed: int
+    space: SearchSpace | None = None
     trigger: Trigger
     state: RunState
     stage_times: dict[RunState, datetime]

@@ -65,6 +65,7 @@ async def start(tx: UnitOfWork, deps: Deps, run: Run, version: KnownVersion) -> 
             manifest=version.manifest,
             budget=budget,
             seed=run.seed,
+            space=run.space,
         )
     )
 

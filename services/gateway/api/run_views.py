@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 from schemas.base import Failure, Preset
 from schemas.publishing import Publication
 from schemas.run import Budget, RunState
+from schemas.search import SearchSpace
 from services.gateway.requests import RunRequest
 
 ENDED: frozenset[RunState] = frozenset({"succeeded", "failed", "cancelled"})
@@ -29,6 +30,7 @@ class Run(BaseModel):
     failure: Failure | None = Field(default=None, description="set when the run failed")
     stage_times: dict[str, str] = {}
     budget: Budget | None = None
+    space: SearchSpace | None = Field(default=None, description="what was to be tried instead of the preset's heads")
     trace_id: str | None = None
     created_at: str
     ended_at: str | None = None

@@ -11,6 +11,7 @@ from chassis.records import Repository
 from chassis.unit_of_work import UnitOfWork
 from schemas.base import Preset
 from schemas.requests import RunCancelRequested, RunRequested
+from schemas.search import SearchSpace
 from services.gateway.api import data_reading
 from services.gateway.api.context import Context, IdempotencyKey, Stores
 from services.gateway.api.data_views import Version
@@ -34,6 +35,9 @@ class NewRun(BaseModel):
     dataset_id: str = Field(min_length=1, examples=["ds_01JQ8"])
     version: PositiveInt | None = None
     preset: Preset = "fast"
+    space: SearchSpace | None = Field(
+        default=None, description="for experts: what to try instead of the preset's heads"
+    )
 
 
 @router.post("/v1/runs", status_code=202, summary="Start a run", responses={**LOCATION, **problems(404, 409, 422)})
@@ -44,7 +48,7 @@ async def create_run(body: NewRun, deps: Stores, response: Response, key: Idempo
 
     async def write(tx: UnitOfWork) -> Accepted:
         await refuse_while_deleting(deps, tx.documents, body.dataset_id)
-        fields = {"dataset_id": body.dataset_id, "version": version, "preset": body.preset}
+        fields = {"dataset_id": body.dataset_id, "version": version, "preset": body.preset, "space": body.space}
         created = rfc3339(deps.clock.now())
         request = RunRequest.model_validate({"id": deps.ids.new("run"), **fields, "created_at": created})
         await tx.records(RunRequest).add(request)

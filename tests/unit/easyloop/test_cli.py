@@ -1,11 +1,13 @@
 """The command line, over a platform that answers from a table."""
 
+import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from easyloop.cli import app
+from easyloop.space_file import EXAMPLE
 from tests.unit.easyloop.platform import DATASET, ENDED, IMPORT, RUN, T0, VERSION, FakePlatform, a_problem, a_stream
 
 MODEL = {"id": "mdl_1", "dataset_id": "ds_1", "name": "fruit", "task": "image_classification", "last_version": 2,
@@ -88,6 +90,28 @@ def test_a_failed_run_ends_with_its_sentence_and_status_1(platform: FakePlatform
     result = call(platform, "run", "start", "ds_1", "--preset", "balanced", "--wait")
     assert result.exit_code == 1
     assert "add images" in result.output
+
+
+def test_an_expert_gives_a_search_space_as_a_file(platform: FakePlatform, tmp_path: Path) -> None:
+    platform.on("POST /v1/runs", RUN)
+    file = tmp_path / "space.yaml"
+    file.write_text(EXAMPLE, encoding="utf-8")
+    assert call(platform, "run", "start", "ds_1", "--space", str(file)).exit_code == 0
+    sent = json.loads(platform.asked[-1].content)["space"]
+    assert sent["trials"] == 8
+    assert sent["parameters"]["rate_factor"] == {"loguniform": [0.3, 3]}
+
+
+@pytest.mark.parametrize(("content", "told"), [("[1, 2", "cannot be read as YAML"), ("- 1", "One looks like this")])
+def test_a_file_that_is_no_search_space_is_told(
+    platform: FakePlatform, tmp_path: Path, content: str, told: str
+) -> None:
+    file = tmp_path / "space.yaml"
+    file.write_text(content, encoding="utf-8")
+    result = call(platform, "run", "start", "ds_1", "--space", str(file))
+    assert result.exit_code == 1
+    assert told in result.output
+    assert platform.asked == []
 
 
 def test_runs_and_models_are_listed_and_shown(platform: FakePlatform) -> None:

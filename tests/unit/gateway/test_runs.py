@@ -44,6 +44,40 @@ async def test_a_run_takes_the_newest_usable_version(
     assert await emitted(gateway.deps) == [expected]
 
 
+async def test_what_an_expert_wants_tried_travels_with_the_run(gateway: Gateway) -> None:
+    await gateway.has_version(1)
+    parameters = {"head": {"choice": ["mlp", "linear"]}, "dropout": {"uniform": [0, 0.5]}, "mirror": True}
+    body = {"dataset_id": "ds_1", "space": {"trials": 4, "parameters": parameters}}
+    async with gateway.client() as client:
+        made = await client.post("/v1/runs", json=body)
+    (event,) = await emitted(gateway.deps)
+    assert isinstance(event, RunRequested)
+    assert event.space is not None
+    assert event.space.model_dump(mode="json") == made.json()["space"] == {"trials": 4, "parameters": {
+        "head": {"choice": ["mlp", "linear"]}, "dropout": {"uniform": [0.0, 0.5]}, "mirror": True,
+    }}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"uniform": [2, 1]}, "the range [2, 1] is empty"),
+        ({"loguniform": [0, 1]}, "must be above 0"),
+        ({"choice": []}, "at least 1 item"),
+        ({"uniform": [0, 1], "loguniform": [1, 2]}, "Extra inputs are not permitted"),
+        ({"normal": [0, 1]}, "Extra inputs are not permitted"),
+    ],
+)
+async def test_a_space_that_means_nothing_is_refused(gateway: Gateway, entry: dict[str, object], told: str) -> None:
+    await gateway.has_version(1)
+    body = {"dataset_id": "ds_1", "space": {"trials": 4, "parameters": {"dropout": entry}}}
+    async with gateway.client() as client:
+        refused = await client.post("/v1/runs", json=body)
+    assert refused.status_code == 422
+    assert told in refused.text
+    assert await emitted(gateway.deps) == []
+
+
 async def test_what_cannot_be_trained_on_is_refused_with_its_reason(gateway: Gateway) -> None:
     async with gateway.client() as client:
         assert is_problem(await client.post("/v1/runs", json={"dataset_id": "ds_1"}), 409, "no_version")

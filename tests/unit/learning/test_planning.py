@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -154,6 +155,30 @@ def test_every_candidate_can_be_trained() -> None:
     for candidate in tails.candidates:
         assert is_tail(candidate)
         assert 0 < tail_parameters(json.loads(json.dumps(candidate))).learning_rate < 0.01
+
+
+def test_an_experts_space_replaces_the_presets_heads() -> None:
+    space = {"trials": 5, "parameters": {"head": {"choice": ["linear", "cosine"]}, "dropout": {"uniform": [0.1, 0.2]}}}
+    stage = stage_of(dataclasses.replace(a_state("balanced"), space=space))
+    assert len(stage.candidates) == 5
+    assert {each["head"] for each in stage.candidates} <= {"linear", "cosine"}
+    assert all(0.1 <= each["dropout"] < 0.2 for each in stage.candidates)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"dropuot": 0.1}, "no parameter dropuot; there are: balance, decay_factor, dropout"),
+        ({"dropout": {"uniform": [1, 2]}}, "give a number from 0 to 0.95"),
+        ({"dropout": True}, "dropout is True"),
+        ({"mirror": 1}, "give true or false"),
+        ({"head": {"choice": ["tree"]}}, "no head 'tree'"),
+    ],
+)
+def test_an_experts_mistake_is_told_before_anything_is_trained(parameters: Json, told: str) -> None:
+    state = dataclasses.replace(a_state("fast"), space={"trials": 2, "parameters": parameters})
+    with pytest.raises(PlanImpossibleError, match=re.escape(told)):
+        next_stage(state)
 
 
 def test_costs_grow_with_the_work() -> None:

@@ -9,6 +9,7 @@ from schemas.deadletter import EventDeadLettered
 from schemas.learning import StudyFailed
 from schemas.requests import AliasMoveRequested, RunCancelRequested, RunRequested
 from schemas.run import ModelAliasChanged, ModelVersionRegistered, RunEnded, RunStageChanged, RunStarted
+from schemas.search import SearchSpace, Uniform
 from services.registry.handlers import HANDLERS
 from services.registry.records import AliasMove, ModelVersion, Run
 from services.registry.run_log import automatic_run_id
@@ -60,6 +61,18 @@ async def test_a_run_asked_for_early_waits_for_its_version() -> None:
     assert (await the_run(deps, "run_1")).state == "waiting_data"
     await deliver(deps, a_ready_version(auto_train="off"))
     assert (await the_run(deps, "run_1")).state == "searching"
+
+
+async def test_what_an_expert_wants_tried_reaches_the_study() -> None:
+    deps = build_deps("registry")
+    space = SearchSpace(trials=3, parameters={"dropout": Uniform(uniform=(0, 0.5))})
+    await deliver(
+        deps,
+        a_ready_version(auto_train="off"),
+        RunRequested(run_id="run_1", dataset_id=DATASET, version=1, space=space),
+    )
+    (started,) = [event for event in await emitted(deps) if isinstance(event, RunStarted)]
+    assert started.space == space
 
 
 async def test_a_run_on_a_rejected_version_fails_with_the_reason() -> None:
