@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import uvicorn
 
@@ -22,6 +24,7 @@ from chassis.failpoints import Failpoints
 from chassis.failures import DONE_AT, FailedEvent, Failures, RetryPolicy
 from chassis.health import Probe, health_server
 from chassis.ids import UlidIds
+from chassis.job_processes import JobProcesses, this_python
 from chassis.jobs import D, Job, JobKind, JobQueue
 from chassis.leases import LeaderLease
 from chassis.lost_rows import LostRows
@@ -32,7 +35,7 @@ from chassis.telemetry import start_tracing
 from chassis.topics import TopicCatalog, load_topics
 from chassis.unit_of_work import INBOX, OUTBOX
 from chassis.wake import Wake
-from chassis.worker import LEASE_S, JobWorker, this_python
+from chassis.worker import LEASE_S, JobWorker
 
 log = logging.getLogger(__name__)
 
@@ -138,11 +141,20 @@ class Assembly:
         self._closers.append(consumer.close)
         return ConsumerLoop(consumer, self.dispatcher).turn
 
-    def worker(self, deps: D, kinds: Sequence[JobKind[D]], module: str, env: Mapping[str, str]) -> Turn:
-        """The loop that runs jobs, each in a process of `python -m module job` with `env` added."""
+    def worker(
+        self,
+        deps: D,
+        kinds: Sequence[JobKind[D]],
+        module: str,
+        env: Mapping[str, str] = MappingProxyType({}),
+        spare_after_s: float = math.inf,
+    ) -> Turn:
+        """The loop that runs jobs, each in a process of `python -m module job` with `env` added; see JobProcesses."""
         by_name = {kind.name: kind for kind in kinds}
         queue = JobQueue(deps, tuple(by_name), self.settings.instance, LEASE_S)
-        return JobWorker(deps, by_name, queue, this_python(module), env).turn
+        processes = JobProcesses(this_python(module), env, spare_after_s)
+        self._closers.append(processes.close)
+        return JobWorker(deps, by_name, queue, processes).turn
 
     def service(
         self, loops: Mapping[str, Turn], indexes: Sequence[Index] = (), server: uvicorn.Server | None = None

@@ -56,12 +56,20 @@ class JobContext:
 Work = Callable[[JobContext], dict[str, Any]]
 
 
-def run_job(service: str, settings: ServiceSettings, works: dict[str, Work]) -> None:
+def run_job(
+    service: str, settings: ServiceSettings, works: dict[str, Work], prepare: Callable[[], None] = lambda: None
+) -> None:
     """Do the one job that standard input names; called from main.py when its argument is `job`, in the main thread.
 
-    Returns normally in every case that was said to the worker.
+    `prepare` loads what any job will need: the process may have been started long before its order comes. Returns
+    normally in every case that was said to the worker, and when no order comes.
     """
-    context = _read_order()
+    voice = _take_standard_output()
+    prepare()
+    if not (line := sys.stdin.readline()):
+        return
+    order = json.loads(line)
+    context = JobContext(order["job_id"], order["kind"], order["args"], order["traceparent"], voice)
     _end_with_the_worker()
     configure_logging(f"{service}/{context.kind}", settings.log_level)
     tracing = start_tracing(service, otlp_endpoint=settings.otlp_endpoint, trace_dir=settings.trace_dir)
@@ -83,11 +91,10 @@ def _do(work: Work, context: JobContext) -> None:
         raise
 
 
-def _read_order() -> JobContext:
-    order = json.loads(sys.stdin.readline())
+def _take_standard_output() -> IO[str]:
     voice = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return JobContext(order["job_id"], order["kind"], order["args"], order["traceparent"], voice)
+    return voice
 
 
 def _end_with_the_worker() -> None:

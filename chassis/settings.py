@@ -44,6 +44,9 @@ class ServiceSettings(BaseSettings):
     instance: str = Field(
         default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}", description="name of this process"
     )
+    spare_job_after_s: float = Field(
+        default=20.0, ge=0, description="idle seconds until a process for the next job is started ahead; inf for never"
+    )
     failpoints: str = Field(
         default="", description="places where a test kills the process, e.g. trainer.after_checkpoint=kill_once"
     )

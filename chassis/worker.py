@@ -3,13 +3,12 @@
 import asyncio
 import json
 import logging
-import os
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from chassis.errors import ServerUnavailable, StaleLease, WriteConflict
+from chassis.job_processes import JobProcesses, end
 from chassis.jobs import D, Job, JobKind, JobQueue, Message, check_fence
 from chassis.metrics import JOBS_ENDED
 from chassis.telemetry import JOB_ATTEMPT, JOB_ID, current_traceparent, record_failure, work_span
@@ -20,23 +19,18 @@ log = logging.getLogger(__name__)
 IDLE_S = 2.0
 HEARTBEAT_S = 1.5
 LEASE_S = 8.0
-LINE_LIMIT = 4 * 1024 * 1024
 CONFLICT_ATTEMPTS = 20
-TERM_GRACE_S = 10.0
 
 
 @dataclass
 class JobWorker(Generic[D]):
-    """`command` starts the job process: arguments as one JSON line on stdin, messages as JSON lines on stdout.
-
-    The open stdin is the child's sign of life from here: it ends itself when the pipe closes.
-    """
+    """One job at a time; see JobProcesses for where."""
 
     deps: D
     kinds: Mapping[str, JobKind[D]]
     queue: JobQueue
-    command: Sequence[str]
-    env: Mapping[str, str]
+    processes: JobProcesses
+    _idle_since: float | None = field(default=None, init=False)
 
     async def turn(self) -> None:
         """Take one job and see it through; waits for a nudge when there is none."""
@@ -46,13 +40,20 @@ class JobWorker(Generic[D]):
             log.warning("jobs: %s", error)
             job = None
         if job is None:
-            await self.deps.jobs_wake.wait(IDLE_S)
+            await self._be_idle()
             return
+        self._idle_since = None
         kind = self.kinds[job.kind]
         if job.attempts > kind.max_attempts:
             await self._give_up(job, kind)
             return
         await self._see_through(job, kind)
+
+    async def _be_idle(self) -> None:
+        now = self.deps.clock.monotonic()
+        self._idle_since = now if self._idle_since is None else self._idle_since
+        await self.processes.idle(now - self._idle_since)
+        await self.deps.jobs_wake.wait(IDLE_S)
 
     async def _give_up(self, job: Job, kind: JobKind[D]) -> None:
         sentence = (
@@ -78,31 +79,18 @@ class JobWorker(Generic[D]):
                     record_failure(span, failure.code, failure.sentence)
 
     async def _run(self, job: Job, kind: JobKind[D]) -> Failure | None:
-        process = await self._spawn(job)
+        order = {"job_id": job.id, "kind": job.kind, "args": job.args, "traceparent": current_traceparent()}
+        process = await self.processes.take(order)
         beating = asyncio.create_task(self._heartbeat(job, process))
         try:
             failure = await self._converse(job, kind, process)
         finally:
             beating.cancel()
-            await _end(process)
+            await end(process)
         return failure
 
-    async def _spawn(self, job: Job) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            *self.command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **self.env},
-            limit=LINE_LIMIT,
-        )
-        order = {"job_id": job.id, "kind": job.kind, "args": job.args, "traceparent": current_traceparent()}
-        assert process.stdin is not None  # noqa: S101 - narrows the type: stdin is a pipe by the call above
-        process.stdin.write(json.dumps(order).encode() + b"\n")
-        await process.stdin.drain()
-        return process
-
     async def _converse(self, job: Job, kind: JobKind[D], process: asyncio.subprocess.Process) -> Failure | None:
-        assert process.stdout is not None  # noqa: S101 - narrows the type: stdout is a pipe by _spawn
+        assert process.stdout is not None  # noqa: S101 - narrows the type: stdout is a pipe by JobProcesses
         async for line in process.stdout:
             message: Message = json.loads(line)
             if "result" in message:
@@ -156,18 +144,3 @@ class JobWorker(Generic[D]):
             if not held:
                 process.kill()
                 return
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), TERM_GRACE_S)
-    except TimeoutError:
-        process.kill()
-        await process.wait()
-
-
-def this_python(module: str) -> list[str]:
-    """The command that runs `module` as a job process."""
-    return [sys.executable, "-m", module, "job"]

@@ -1,6 +1,6 @@
 """The task types that exist."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from learning.device import Device
 from learning.errors import TaskUnknownError
@@ -20,6 +20,11 @@ _TASKS: dict[str, Callable[[Device], TaskPlugin]] = {"image_classification": _im
 def task_names() -> tuple[str, ...]:
     """The names of all task types, sorted."""
     return tuple(sorted(_TASKS))
+
+
+def all_tasks() -> Iterator[TaskPlugin]:
+    """The plug-ins of all task types, on the CPU."""
+    return (get_task(name) for name in task_names())
 
 
 def get_task(name: str, device: Device = "cpu") -> TaskPlugin:

@@ -15,6 +15,9 @@ from learning.study import Candidate, End, Json, Stage, StudyState
 Progress: TypeAlias = Callable[[float], None]
 """Called with the finished fraction, 0 to 1, never decreasing."""
 
+Work: TypeAlias = Literal["study", "training", "evaluation"]
+"""What a process does with a task type."""
+
 Preset: TypeAlias = Literal["fast", "balanced", "accurate"]
 
 
@@ -188,6 +191,9 @@ class TaskPlugin(Protocol):
     """
 
     name: str
+
+    def preload(self, work: Work) -> None:
+        """Import the libraries that this work will need: a process that waits for work may as well."""
 
     def accepts(self, filename: str) -> bool:
         """Whether the extension says that the file is worth reading as a sample."""

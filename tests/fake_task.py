@@ -28,6 +28,7 @@ from learning.task import (
     Score,
     TrialReport,
     Truth,
+    Work,
 )
 
 
@@ -72,6 +73,9 @@ class FakeTask:
     trained_epochs: list[int] = field(default_factory=list)
     states: list[StudyState] = field(default_factory=list)
     name: str = "fake"
+
+    def preload(self, work: Work) -> None:
+        """See TaskPlugin."""
 
     def accepts(self, filename: str) -> bool:
         """See TaskPlugin."""

@@ -1,6 +1,7 @@
 """The image classification plug-in: the one door through which services use this package."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from learning.backbones.description import DEFAULT_BACKBONE
@@ -30,7 +31,15 @@ from learning.task import (
     Progress,
     TrialReport,
     Truth,
+    Work,
 )
+
+# What the others import when they need it, because it takes seconds.
+_MODULES: dict[Work, tuple[str, ...]] = {
+    "study": (),
+    "training": ("heads_runner", "tail_training_runner", "export", "export_runner"),
+    "evaluation": ("evaluation",),
+}
 
 
 class ImageClassification:
@@ -40,6 +49,10 @@ class ImageClassification:
 
     def __init__(self, device: Device = "cpu") -> None:
         self._device = device
+
+    def preload(self, work: Work) -> None:
+        for module in _MODULES[work]:
+            import_module(f"learning.image_classification.{module}")
 
     def accepts(self, filename: str) -> bool:
         return filename.lower().endswith(EXTENSIONS)

@@ -22,7 +22,7 @@ async def serve(settings: EvaluatorSettings) -> None:
     registry = databases(settings, "registry")["registry"]
     deps = EvaluatorDeps(**vars(connect(settings, NAME)), registry=registry)
     assembly = Assembly(settings, deps, HANDLERS)
-    jobs = assembly.worker(deps, [EVALUATION_JOB], MODULE, {})
+    jobs = assembly.worker(deps, [EVALUATION_JOB], MODULE, spare_after_s=settings.spare_job_after_s)
     try:
         await assembly.service({"consumer": assembly.consumer(), "jobs": jobs}).run()
     finally:
@@ -44,11 +44,20 @@ def evaluate(settings: EvaluatorSettings, context: JobContext) -> dict[str, Any]
     return job.run(context)
 
 
+def prepare() -> None:
+    """Load what every evaluation needs."""
+    import services.evaluator.evaluation_job  # noqa: F401
+    from learning.registry import all_tasks
+
+    for task in all_tasks():
+        task.preload("evaluation")
+
+
 def main() -> None:
     """Read the settings and run."""
     settings = load_settings(EvaluatorSettings)
     if sys.argv[1:] == ["job"]:
-        run_job(NAME, settings, {EVALUATION: lambda context: evaluate(settings, context)})
+        run_job(NAME, settings, {EVALUATION: lambda context: evaluate(settings, context)}, prepare)
     else:
         run(NAME, settings.log_level, lambda: serve(settings))
 

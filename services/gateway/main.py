@@ -46,7 +46,7 @@ async def serve(settings: GatewaySettings) -> None:
     )
     app = FreshContext(create_app(context, trace.get_tracer_provider()))
     server = quiet_server(app, settings.bind_host, settings.gateway_port)
-    jobs = assembly.worker(deps, JOB_KINDS, "services.gateway.main", {})
+    jobs = assembly.worker(deps, JOB_KINDS, "services.gateway.main")
     expiry = UploadExpiry(deps).turn
     loops = {"consumer": assembly.consumer(), "models": models.turn, "jobs": jobs, "uploads": expiry}
     service = assembly.service(loops, INDEXES, server)

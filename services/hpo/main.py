@@ -38,7 +38,7 @@ async def serve(settings: HpoSettings) -> None:
     """Until it is told to stop."""
     deps = connect(settings, NAME)
     assembly = Assembly(settings, deps, HANDLERS)
-    jobs = assembly.worker(deps, [STUDY_JOB], MODULE, job_environment(settings))
+    jobs = assembly.worker(deps, [STUDY_JOB], MODULE, job_environment(settings), settings.spare_job_after_s)
     await assembly.service({"consumer": assembly.consumer(), "jobs": jobs}).run()
 
 
@@ -63,11 +63,21 @@ def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
     return job.run(context)
 
 
+def prepare() -> None:
+    """Load what every study needs."""
+    import services.hpo.ray_runner
+    import services.hpo.study_job  # noqa: F401
+    from learning.registry import all_tasks
+
+    for task in all_tasks():
+        task.preload("study")
+
+
 def main() -> None:
     """Read the settings and run."""
     settings = load_settings(HpoSettings)
     if sys.argv[1:] == ["job"]:
-        run_job(NAME, settings, {STUDY: lambda context: study(settings, context)})
+        run_job(NAME, settings, {STUDY: lambda context: study(settings, context)}, prepare)
     else:
         run(NAME, settings.log_level, lambda: serve(settings))
 

@@ -36,9 +36,9 @@ async def serve(settings: IngestSettings) -> None:
     assembly = Assembly(settings, deps, HANDLERS)
     loops = {
         "consumer": assembly.consumer(),
-        "jobs": assembly.worker(deps, JOB_KINDS, MODULE, {}),
+        "jobs": assembly.worker(deps, JOB_KINDS, MODULE, spare_after_s=settings.spare_job_after_s),
         # A worker of its own: no import waits for the collection of blobs.
-        "collections": assembly.worker(deps, [JOB_KIND], MODULE, {}),
+        "collections": assembly.worker(deps, [JOB_KIND], MODULE),
         "collection-times": CollectionLoop(deps, timedelta(seconds=settings.blob_collection_interval_s)).turn,
     }
     service = assembly.service(loops, INDEXES)

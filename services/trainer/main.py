@@ -27,7 +27,7 @@ async def serve(settings: TrainerSettings) -> None:
     """Until it is told to stop."""
     deps = connect(settings, NAME)
     assembly = Assembly(settings, deps, HANDLERS)
-    jobs = assembly.worker(deps, [TRAINING_JOB], MODULE, job_environment())
+    jobs = assembly.worker(deps, [TRAINING_JOB], MODULE, job_environment(), settings.spare_job_after_s)
     await assembly.service({"consumer": assembly.consumer(), "jobs": jobs}).run()
 
 
@@ -49,11 +49,20 @@ def train(settings: TrainerSettings, context: JobContext) -> dict[str, Any]:
     return job.run(context)
 
 
+def prepare() -> None:
+    """Load what every training needs."""
+    import services.trainer.training_job  # noqa: F401
+    from learning.registry import all_tasks
+
+    for task in all_tasks():
+        task.preload("training")
+
+
 def main() -> None:
     """Read the settings and run."""
     settings = load_settings(TrainerSettings)
     if sys.argv[1:] == ["job"]:
-        run_job(NAME, settings, {TRAINING: lambda context: train(settings, context)})
+        run_job(NAME, settings, {TRAINING: lambda context: train(settings, context)}, prepare)
     else:
         run(NAME, settings.log_level, lambda: serve(settings))
 

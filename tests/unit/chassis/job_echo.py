@@ -25,6 +25,11 @@ def work(context: JobContext) -> dict[str, Any]:
     return {"answer": 42}
 
 
+def prepare() -> None:
+    """As loud as libraries are when they are imported."""
+    print("a library is loaded")  # noqa: T201 - the very thing under test
+
+
 if __name__ == "__main__":
     assert sys.argv[1] == "job"
-    run_job("trainer", ServiceSettings(), {"echo": work})
+    run_job("trainer", ServiceSettings(), {"echo": work}, prepare)

@@ -1,6 +1,9 @@
 """A job has one holder; whoever lost it writes nothing; a death costs an attempt, not the job."""
 
 import asyncio
+import math
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +12,11 @@ import pytest
 from chassis.clock import FakeClock
 from chassis.deps import Deps
 from chassis.errors import StaleLease
+from chassis.job_processes import JobProcesses, this_python
 from chassis.jobs import Job, JobKind, JobQueue, Message, cancel_jobs, check_fence, enqueue
 from chassis.records import Repository
 from chassis.unit_of_work import UnitOfWork
-from chassis.worker import LEASE_S, JobWorker, this_python
+from chassis.worker import LEASE_S, JobWorker
 from schemas.base import Failure
 from tests.builders import build_deps
 
@@ -66,8 +70,9 @@ def env(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def worker_of(deps: Deps, outcomes: Outcomes, env: dict[str, str]) -> JobWorker[Deps]:
-    return JobWorker(deps, {"echo": outcomes.kind()}, queue_of(deps, "me"), this_python(ECHO), env)
+def worker_of(deps: Deps, outcomes: Outcomes, env: dict[str, str], spare_after_s: float = math.inf) -> JobWorker[Deps]:
+    processes = JobProcesses(this_python(ECHO), env, spare_after_s)
+    return JobWorker(deps, {"echo": outcomes.kind()}, queue_of(deps, "me"), processes)
 
 
 async def test_a_job_has_one_holder() -> None:
@@ -165,3 +170,55 @@ async def test_a_clean_stop_hands_the_job_back(env: dict[str, str]) -> None:
         await turn
     job = await stored(deps)
     assert (job.status, job.attempts) == ("queued", 0)
+
+
+async def test_a_process_that_waits_takes_the_next_job(env: dict[str, str]) -> None:
+    deps, outcomes = build_deps("trainer"), Outcomes()
+    worker = worker_of(deps, outcomes, env, spare_after_s=0)
+    await worker.turn()
+    waiting = worker.processes.spare_pid
+    assert waiting is not None
+    for _ in range(2):
+        await a_job(deps)
+    for _ in range(2):
+        await worker.turn()
+    first, second = (message["attempt"] for message in outcomes.messages)
+    assert first == waiting != second
+    assert outcomes.results == [{"answer": 42}] * 2
+
+
+async def test_nothing_waits_before_the_worker_was_idle_long_enough(env: dict[str, str]) -> None:
+    clock = FakeClock()
+    deps = build_deps("trainer", clock=clock)
+    worker = worker_of(deps, Outcomes(), env, spare_after_s=20)
+    await worker.turn()
+    clock.advance(19)
+    await worker.turn()
+    assert worker.processes.spare_pid is None
+    clock.advance(1)
+    await worker.turn()
+    assert worker.processes.spare_pid is not None
+    await worker.processes.close()
+
+
+async def test_a_waiting_process_that_died_costs_an_attempt_at_most(env: dict[str, str]) -> None:
+    deps, outcomes = build_deps("trainer"), Outcomes()
+    worker = worker_of(deps, outcomes, env, spare_after_s=0)
+    await worker.turn()
+    waiting = worker.processes.spare_pid
+    assert waiting is not None
+    os.kill(waiting, signal.SIGKILL)
+    await a_job(deps)
+    await worker.turn()
+    await worker.turn()
+    assert outcomes.results == [{"answer": 42}]
+
+
+async def test_a_waiting_process_ends_with_its_worker(env: dict[str, str]) -> None:
+    worker = worker_of(build_deps("trainer"), Outcomes(), env, spare_after_s=0)
+    await worker.turn()
+    waiting = worker.processes.spare_pid
+    assert waiting is not None
+    await worker.processes.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(waiting, 0)
