@@ -10,6 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from learning.study import Candidate, End, Json, Stage, StudyState
 
 Progress: TypeAlias = Callable[[float], None]
@@ -144,6 +147,17 @@ class Truth:
     labels: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What test samples are compared with: their vectors, float32 [N, D], as predictors give them; the file that
+    `TaskPlugin.write_evidence` wrote; the hashes of those that are nearly the same as a training sample.
+    """
+
+    vectors: NDArray[np.float32]
+    evidence: Path
+    leaks: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
 class BundleManifest:
     """What an exported folder holds; `document` is the content of its manifest.json.
@@ -177,6 +191,9 @@ class Predictor(Protocol):
 
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """One prediction a content, in order. Raises SampleRejected for the first one that cannot be read."""
+
+    def predict_with_vectors(self, contents: Sequence[bytes]) -> list[tuple[Prediction, NDArray[np.float32]]]:
+        """As `predict`; each with the vector that the content is compared by, empty where the bundle has none."""
 
     def warm_up(self) -> None:
         """Run once on made-up input, so that the first caller does not pay for what runtimes put off until then."""
@@ -257,11 +274,25 @@ class TaskPlugin(Protocol):
         of its own is asked for. Raises ArtefactInvalidError. Needs no Paddle.
         """
 
+    def write_evidence(self, features: FeatureSet, candidate: Candidate, path: Path) -> None:
+        """Write into one file what an honest evaluation needs to know of the samples that `candidate` was fitted on."""
+
+    def precisions(self, bundle: Path) -> tuple[str, ...]:
+        """In which its model can be loaded, the one to be served first. Raises ArtefactInvalidError."""
+
     def evaluate(
         self,
         classes: Sequence[ClassInfo],
         truths: Sequence[Truth],
         predictions: Sequence[Prediction],
         threshold: float,
+        comparison: Comparison | None = None,
     ) -> Json:
-        """The report on a test set as JSON; its shape is documented by the plug-in. Pure."""
+        """The report on a test set as JSON; its shape is documented by the plug-in. Raises ArtefactInvalidError for
+        damaged evidence.
+        """
+
+    def settle(self, bundle: Path, report: Json, accuracies: Mapping[str, float]) -> Json:
+        """Choose the precision to be served by its accuracy on the same samples, write what was found into the folder
+        `bundle` (manifest, model card), and give the report with the choice in it.
+        """

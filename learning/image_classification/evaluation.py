@@ -8,6 +8,10 @@ Shape of the report:
     threshold {used, doubtful_share, accuracy_above, recommended, rule}
     worst_cases [{sha, truth, predicted, score, truth_score}]: mistakes, the surest first
     findings [{code, severity, sentence}]
+    accuracy_interval, macro_f1_interval: [low, high], with 95 % confidence
+    reliability [{from, to, count, confidence, accuracy}]: how sure predictions were, and how often right
+    threshold.for_precision [{precision, threshold, taken_share, found_precision}]
+and, where there is something to compare with, what `comparing` lists.
 Figures that nothing can be said about are null. Macro means run over the classes with test samples.
 """
 
@@ -19,8 +23,15 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from learning.image_classification.calibration import best_threshold, expected_calibration_error, log_loss
+from learning.image_classification.comparing import compare, findings_of
+from learning.image_classification.uncertainty import (
+    macro_f1_interval,
+    reliability,
+    thresholds_for,
+    wilson_interval,
+)
 from learning.study import Json
-from learning.task import ClassInfo, Finding, Prediction, Truth
+from learning.task import ClassInfo, Comparison, Finding, Prediction, Truth
 
 _WORST_CASES = 50
 _FEW_TEST_SAMPLES = 50
@@ -28,7 +39,11 @@ _RULE = "the confidence of best F1 on the test set, the highest of equally good 
 
 
 def evaluate_classification(
-    classes: Sequence[ClassInfo], truths: Sequence[Truth], predictions: Sequence[Prediction], threshold: float
+    classes: Sequence[ClassInfo],
+    truths: Sequence[Truth],
+    predictions: Sequence[Prediction],
+    threshold: float,
+    comparison: Comparison | None = None,
 ) -> Json:
     """Raises ValueError where truths and predictions do not pair up or name a class that is not there."""
     if len(truths) != len(predictions):
@@ -40,15 +55,22 @@ def evaluate_classification(
     report |= _overall(scores, targets)
     report["classes"], macro = _per_class(classes, scores.argmax(axis=1), targets)
     report |= macro
+    report["macro_f1_interval"] = macro_f1_interval(scores.argmax(axis=1), targets)
     report["confusion"] = _confusion(classes, scores.argmax(axis=1), targets)
     report["threshold"] = _threshold(scores, targets, threshold)
     report["worst_cases"] = _worst_cases(classes, truths, scores, targets)
-    shown = ("code", "severity", "sentence")
-    report["findings"] = [
-        {name: value for name, value in asdict(finding).items() if name in shown}
-        for finding in _findings(classes, targets)
-    ]
+    findings = _findings(classes, targets)
+    if comparison is not None:
+        compared = compare(comparison, truths, scores.argmax(axis=1) == targets, report["worst_cases"])
+        report |= compared
+        findings += findings_of(compared, len(truths))
+    report["findings"] = [_shown(finding) for finding in findings]
     return report
+
+
+def _shown(finding: Finding) -> Json:
+    shown = {"code": finding.code, "severity": finding.severity, "sentence": finding.sentence}
+    return {**shown, "remedy": finding.remedy} if finding.remedy else shown
 
 
 def _index(index_of: dict[str, int], class_id: str) -> int:
@@ -67,13 +89,16 @@ def _score_matrix(index_of: dict[str, int], predictions: Sequence[Prediction]) -
 
 def _overall(scores: NDArray[np.float64], targets: NDArray[np.int64]) -> Json:
     if len(targets) == 0:
-        return {"accuracy": None, "log_loss": None, "calibration_error": None, "top_k": {}}
+        nothing = ("accuracy", "accuracy_interval", "log_loss", "calibration_error")
+        return {**dict.fromkeys(nothing), "top_k": {}, "reliability": []}
     ranks = (scores > scores[np.arange(len(targets)), targets][:, np.newaxis]).sum(axis=1)
     is_right = scores.argmax(axis=1) == targets
     return {
         "accuracy": float(is_right.mean()),
+        "accuracy_interval": wilson_interval(int(is_right.sum()), len(is_right)),
         "log_loss": log_loss(scores, targets),
         "calibration_error": expected_calibration_error(scores.max(axis=1), is_right),
+        "reliability": reliability(scores.max(axis=1), is_right),
         "top_k": {str(k): float((ranks < k).mean()) for k in (1, 3, 5) if k <= scores.shape[1]},
     }
 
@@ -106,7 +131,8 @@ def _confusion(classes: Sequence[ClassInfo], predicted: NDArray[np.int64], targe
 
 def _threshold(scores: NDArray[np.float64], targets: NDArray[np.int64], used: float) -> Json:
     if len(targets) == 0:
-        return {"used": used, "doubtful_share": None, "accuracy_above": None, "recommended": used, "rule": _RULE}
+        nothing = {"doubtful_share": None, "accuracy_above": None, "for_precision": []}
+        return {"used": used, **nothing, "recommended": used, "rule": _RULE}
     confidences, is_right = scores.max(axis=1), scores.argmax(axis=1) == targets
     taken = confidences >= used
     return {
@@ -115,6 +141,7 @@ def _threshold(scores: NDArray[np.float64], targets: NDArray[np.int64], used: fl
         "accuracy_above": float(is_right[taken].mean()) if taken.any() else None,
         "recommended": best_threshold(confidences, is_right),
         "rule": _RULE,
+        "for_precision": thresholds_for(confidences, is_right),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, compose
+from onnx import TensorProto, compose, helper, numpy_helper
 
 from learning.backbones.efficientnet_lite import FEATURE_DIM
 from learning.backbones.maps import MAP, map_tensor
@@ -21,16 +21,34 @@ _TAIL = "tail."
 
 
 def write_onnx(backbone: Path, precision: str, model: ImageModel, temperature: float, target: Path) -> None:
-    """The whole way from "pictures" to "scores"; `backbone` is its ONNX file in that precision ("fp32" or "int8").
+    """The whole way from "pictures" to "scores" and "vector"; `backbone` is its ONNX file in that precision.
 
     In int8 the backbone up to the cut is the very one that the tail was trained behind.
     """
     whole = onnx.load(str(backbone))
+    vector, size = ("features", FEATURE_DIM)
     if model.tail is not None:
         _replace_tail(whole, precision, model.tail, model.maps)
+        vector, size = map_tensor(model.tail.cut, precision), model.tail.cut.channels
     add_head(whole.graph, model.head, temperature, precision)
+    _add_vector(whole.graph, vector, size, model)
     onnx.checker.check_model(whole)
     onnx.save(whole, str(target))
+
+
+def _add_vector(graph: Any, source: str, size: int, model: ImageModel) -> None:
+    """Give the graph the output "vector" [N, size], by which pictures are compared; see `evidence`."""
+    if model.tail is not None:
+        graph.node.append(helper.make_node("ReduceMean", [source], ["vector.all"], axes=[2, 3], keepdims=0))
+        source = "vector.all"
+    if model.head.is_mirrored:  # the second half is of the mirror images
+        constants = {"vector.pairs": np.array([2, -1, size]), "vector.first": np.array(0)}
+        graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
+        graph.node.append(helper.make_node("Reshape", [source, "vector.pairs"], ["vector.paired"]))
+        graph.node.append(helper.make_node("Gather", ["vector.paired", "vector.first"], ["vector"], axis=0))
+    else:
+        graph.node.append(helper.make_node("Identity", [source], ["vector"]))
+    graph.output.append(helper.make_tensor_value_info("vector", TensorProto.FLOAT, [None, size]))
 
 
 def _replace_tail(whole: Any, precision: str, tail: TailWeights, maps: NDArray[np.float16]) -> None:

@@ -1,6 +1,6 @@
 """Use a bundle with ONNX Runtime alone. Safe from several threads at once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,20 +23,29 @@ class ImagePredictor:
         self.manifest = read_manifest(bundle)
         self._resolution: int = self.manifest.document["preprocessing"]["input"]["shape"][1]
         self._session = open_session(model_path(bundle, self.manifest, precision), threads)
+        self._has_vector = "vector" in [output.name for output in self._session.get_outputs()]
 
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """One prediction a picture, in order. Raises SampleRejected, naming its position, for the first bad one."""
-        pictures = [self._picture(raw, f"picture {at}") for at, raw in enumerate(contents, start=1)]
-        predictions: list[Prediction] = []
-        for start in range(0, len(pictures), _BATCH):
-            (scores,) = self._session.run(["scores"], {"pictures": np.stack(pictures[start : start + _BATCH])})
-            predictions += [self._prediction(row) for row in scores]
-        return predictions
+        return [self._prediction(scores) for (scores,) in self._outputs(contents, ["scores"])]
+
+    def predict_with_vectors(self, contents: Sequence[bytes]) -> list[tuple[Prediction, NDArray[np.float32]]]:
+        """As `predict`, each with what the picture is compared by (see `evidence`); empty in bundles without it."""
+        if not self._has_vector:
+            return [(prediction, np.zeros(0, np.float32)) for prediction in self.predict(contents)]
+        return [(self._prediction(scores), vector) for scores, vector in self._outputs(contents, ["scores", "vector"])]
 
     def warm_up(self) -> None:
         """One black picture through the network."""
         side = self._resolution
         self._session.run(["scores"], {"pictures": np.zeros((1, side, side, 3), np.uint8)})
+
+    def _outputs(self, contents: Sequence[bytes], names: list[str]) -> Iterator[tuple[NDArray[np.float32], ...]]:
+        """Of each picture, one row of each output; nothing is computed before all could be read."""
+        pictures = [self._picture(raw, f"picture {at}") for at, raw in enumerate(contents, start=1)]
+        for start in range(0, len(pictures), _BATCH):
+            found = self._session.run(names, {"pictures": np.stack(pictures[start : start + _BATCH])})
+            yield from zip(*found, strict=True)
 
     def _picture(self, raw: bytes, name: str) -> NDArray[np.uint8]:
         square = decode_square(raw, name, decoded_side(self._resolution))
