@@ -89,9 +89,9 @@ class Service:
 
 def configure_logging(name: str, log_level: str) -> None:
     """One line a message on standard error, which the supervisor keeps."""
-    logging.basicConfig(
-        level=log_level, stream=sys.stderr, format=f"%(asctime)s %(levelname)s {name} %(name)s: %(message)s"
-    )
+    line = f"%(asctime)s %(levelname)s {name} %(name)s: %(message)s"
+    # By force: libraries that were imported before (Paddle) have put handlers of their own on the root logger.
+    logging.basicConfig(level=log_level, stream=sys.stderr, format=line, force=True)
     for noisy in ("kafka", "httpx", "pymongo", "urllib3", "faust", "aiokafka", "mode"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     # It warns of every step of 0.1 s as of a fault; a busy machine has them all the time.

@@ -18,6 +18,9 @@ from learning.study import Candidate, End, Json, Stage, StudyState
 Progress: TypeAlias = Callable[[float], None]
 """Called with the finished fraction, 0 to 1, never decreasing."""
 
+Vector: TypeAlias = NDArray[np.float32]
+"""What a sample is compared with others by, [D]."""
+
 Work: TypeAlias = Literal["study", "training", "evaluation"]
 """What a process does with a task type."""
 
@@ -192,11 +195,15 @@ class Predictor(Protocol):
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """One prediction a content, in order. Raises SampleRejected for the first one that cannot be read."""
 
-    def predict_with_vectors(self, contents: Sequence[bytes]) -> list[tuple[Prediction, NDArray[np.float32]]]:
-        """As `predict`; each with the vector that the content is compared by, empty where the bundle has none."""
-
     def warm_up(self) -> None:
         """Run once on made-up input, so that the first caller does not pay for what runtimes put off until then."""
+
+
+class ComparingPredictor(Predictor, Protocol):
+    """One that also gives what samples are compared with others by."""
+
+    def predict_with_vectors(self, contents: Sequence[bytes]) -> list[tuple[Prediction, Vector]]:
+        """As `predict`; each with its vector, which is empty where the bundle has none."""
 
 
 class TaskPlugin(Protocol):
@@ -269,7 +276,7 @@ class TaskPlugin(Protocol):
     ) -> BundleManifest:
         """Write the bundle into the new folder `out`. `classes` are in the order of `class_ids` above."""
 
-    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> Predictor:
+    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> ComparingPredictor:
         """Load a bundle, verified against its manifest, in the precision that it says is to be served unless another
         of its own is asked for. Raises ArtefactInvalidError. Needs no Paddle.
         """
@@ -278,7 +285,7 @@ class TaskPlugin(Protocol):
         """Write into one file what an honest evaluation needs to know of the samples that `candidate` was fitted on."""
 
     def precisions(self, bundle: Path) -> tuple[str, ...]:
-        """In which its model can be loaded, the one to be served first. Raises ArtefactInvalidError."""
+        """In which its model can be loaded, the fastest first. Raises ArtefactInvalidError."""
 
     def evaluate(
         self,
@@ -292,7 +299,5 @@ class TaskPlugin(Protocol):
         damaged evidence.
         """
 
-    def settle(self, bundle: Path, report: Json, accuracies: Mapping[str, float]) -> Json:
-        """Choose the precision to be served by its accuracy on the same samples, write what was found into the folder
-        `bundle` (manifest, model card), and give the report with the choice in it.
-        """
+    def settle(self, bundle: Path, served: str, report: Json) -> None:
+        """Complete the folder `bundle`: say which precision is served, add the model card. Deterministic."""

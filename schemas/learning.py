@@ -92,7 +92,10 @@ class TrainingProgressed(Progress, Event):
 
 
 class ModelTrained(Event):
-    """The winner is fitted on train + validation and exported. `bundle` is a zip: models, manifest, licences."""
+    """The winner is fitted on train + validation and exported. `bundle` is a zip: models and manifest.
+
+    `evidence` is what the evaluation needs to know of the samples that were trained on.
+    """
 
     TYPE: ClassVar[str] = "easyloop.model.trained.v1"
 
@@ -104,6 +107,7 @@ class ModelTrained(Event):
     manifest: BlobRef
     bundle: BlobRef
     metrics: dict[str, float]
+    evidence: BlobRef | None = None
 
 
 class TrainingFailed(Event):
@@ -118,6 +122,7 @@ class TrainingFailed(Event):
 class ModelEvaluated(Event):
     """The model was judged on the test split, which no other stage has seen. `report` is a JSON file.
 
+    `bundle` is the trained one, settled: with the precision that is served, and the model card.
     `baseline_version` and `baseline_metrics` are those of the version in production, rescored on the same samples.
     """
 

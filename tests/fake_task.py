@@ -2,7 +2,7 @@
 
 A sample's content is "<class id> <anything>". A candidate is {"accuracy": a}: what its trial reports at every epoch, or
 {"fails": True}. A model is the list of epochs it was trained in; it predicts the class its sample names, but for the
-contents that begin with "hard ".
+contents that begin with "hard ", and in int8 for those that begin with "fine ".
 """
 
 import json
@@ -11,23 +11,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from learning.errors import ArtefactInvalidError, LearningError
 from learning.study import Candidate, End, Json, Stage, StudyState
 from learning.task import (
     BundleManifest,
     Calibration,
     ClassInfo,
+    Comparison,
     FeatureSet,
     Finding,
     FitStep,
     LabelledSample,
     Prediction,
-    Predictor,
     Prepared,
     Progress,
     Score,
     TrialReport,
     Truth,
+    Vector,
     Work,
 )
 
@@ -46,19 +49,25 @@ class FakeFeatures:
 class FakePredictor:
     """Reads the class off the content."""
 
-    def __init__(self, manifest: BundleManifest) -> None:
-        self.manifest = manifest
+    def __init__(self, manifest: BundleManifest, precision: str | None = None) -> None:
+        self.manifest, self._precision = manifest, precision
 
     def predict(self, contents: Sequence[bytes]) -> list[Prediction]:
         """See Predictor."""
         return [self._one(content.decode()) for content in contents]
 
+    def predict_with_vectors(self, contents: Sequence[bytes]) -> list[tuple[Prediction, Vector]]:
+        """See Predictor. The vector is the length of the content."""
+        lengths = [np.array([len(content)], np.float32) for content in contents]
+        return list(zip(self.predict(contents), lengths, strict=True))
+
     def warm_up(self) -> None:
         """See Predictor. There is nothing to warm."""
 
     def _one(self, content: str) -> Prediction:
-        wrong = content.startswith("hard ")
-        true = content.removeprefix("hard ").split()[0]
+        """Wrong for "hard ..."; for "fine ..." in int8, too."""
+        wrong = content.startswith("hard ") or (content.startswith("fine ") and self._precision == "int8")
+        true = content.removeprefix("hard ").removeprefix("fine ").split()[0]
         ordered = sorted(self.manifest.classes, key=lambda each: (each.id == true) == wrong)
         return Prediction(tuple(Score(each.id, each.name, 1.0 / (at + 1)) for at, each in enumerate(ordered)))
 
@@ -73,6 +82,7 @@ class FakeTask:
     trained_epochs: list[int] = field(default_factory=list)
     states: list[StudyState] = field(default_factory=list)
     name: str = "fake"
+    in_precisions: tuple[str, ...] = ("int8", "fp32")
 
     def preload(self, work: Work) -> None:
         """See TaskPlugin."""
@@ -161,12 +171,24 @@ class FakeTask:
         (out / "paddle" / "model").write_bytes(model)
         return _manifest(document)
 
-    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> Predictor:
+    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> FakePredictor:
         """See TaskPlugin."""
         path = bundle / "manifest.json"
         if not path.is_file():
             raise ArtefactInvalidError("bundle_invalid", "The bundle has no manifest.")
-        return FakePredictor(_manifest(json.loads(path.read_text())))
+        return FakePredictor(_manifest(json.loads(path.read_text())), precision)
+
+    def write_evidence(self, features: FeatureSet, candidate: Candidate, path: Path) -> None:
+        """See TaskPlugin."""
+        path.write_text(json.dumps({"shas": features.shas, "candidate": candidate}))
+
+    def precisions(self, bundle: Path) -> tuple[str, ...]:
+        """See TaskPlugin."""
+        return self.in_precisions
+
+    def settle(self, bundle: Path, served: str, report: Json) -> None:
+        """See TaskPlugin."""
+        (bundle / "settled.json").write_text(json.dumps({"served": served, "accuracy": report["accuracy"]}))
 
     def evaluate(
         self,
@@ -174,6 +196,7 @@ class FakeTask:
         truths: Sequence[Truth],
         predictions: Sequence[Prediction],
         threshold: float,
+        comparison: Comparison | None = None,
     ) -> Json:
         """See TaskPlugin. Raises ValueError for a class that is not among `classes`, as the real one does."""
         known = {each.id for each in classes}
@@ -182,7 +205,10 @@ class FakeTask:
                 raise ValueError(f"classes {unknown} are not the model's")
         hits = [p.best.class_id == t.labels[0] for t, p in zip(truths, predictions, strict=True)]
         accuracy = sum(hits) / len(hits) if hits else None
-        return {"sample_count": len(hits), "accuracy": accuracy, "threshold": {"used": threshold}}
+        compared = (
+            {} if comparison is None else {"leaks": list(comparison.leaks), "vectors": comparison.vectors.tolist()}
+        )
+        return {"sample_count": len(hits), "accuracy": accuracy, "threshold": {"used": threshold}, **compared}
 
 
 def _manifest(document: dict[str, Any]) -> BundleManifest:

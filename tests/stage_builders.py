@@ -2,10 +2,11 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from chassis.blobs.fake import FakeBlobStore
@@ -26,13 +27,14 @@ def a_version(
     blobs: FakeBlobStore,
     contents: Sequence[tuple[str, Split]],
     classes: Sequence[ClassName] = CLASSES,
+    fingerprints: Mapping[str, str] = MappingProxyType({}),
 ) -> BlobRef:
-    """A manifest of samples whose content is "[hard ]<class id> <anything>"."""
+    """A manifest of samples whose content is "[hard |fine ]<class id> <anything>"."""
     samples = []
     for content, split in contents:
         ref = blobs.put(DEFAULT_PROJECT, content.encode(), "text/plain")
-        label = content.removeprefix("hard ").split()[0]
-        samples.append(Sample(content, (label,), ref, 0, 0, (), split))
+        label = content.removeprefix("hard ").removeprefix("fine ").split()[0]
+        samples.append(Sample(content, (label,), ref, 0, 0, (), split, fingerprints.get(content, "")))
     manifest = write_manifest(Manifest(tuple(classes), tuple(samples)))
     return blobs.put(DEFAULT_PROJECT, manifest, "application/vnd.apache.parquet")
 
@@ -61,9 +63,10 @@ def a_study(manifest: BlobRef, winner: BlobRef, features: Sequence[BlobRef] = ()
     )
 
 
-def a_model(manifest: BlobRef, bundle: BlobRef) -> ModelTrained:
+def a_model(manifest: BlobRef, bundle: BlobRef, evidence: BlobRef | None = None) -> ModelTrained:
     """The evaluator's order."""
-    return ModelTrained.model_validate({**RUN_FIELDS, "manifest": manifest, "bundle": bundle, "metrics": {}})
+    made: dict[str, Any] = {"manifest": manifest, "bundle": bundle, "evidence": evidence, "metrics": {}}
+    return ModelTrained.model_validate({**RUN_FIELDS, **made})
 
 
 def an_end(state: str = "cancelled") -> RunEnded:

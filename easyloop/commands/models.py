@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from easyloop import showing
+from easyloop import showing, showing_reports
 from easyloop.calls.models import BATCH_FILES
 from easyloop.commands.options import Yes, confirm_deletion
 from easyloop.model_answers import FilePrediction
@@ -27,6 +27,18 @@ def show_model(ctx: typer.Context, model_id: str) -> None:
     with session(ctx) as (client, console):
         found = client.model(model_id)
         showing.model(console, found, client.model_versions(model_id), client.aliases(model_id))
+
+
+@app.command("report")
+def show_report(
+    ctx: typer.Context,
+    model_id: str,
+    version: Annotated[int | None, typer.Option(help="the newest by default")] = None,
+) -> None:
+    """Show how well a version did on samples that it was not trained on, and what stood out."""
+    with session(ctx) as (client, console):
+        number = version or client.model(model_id).last_version
+        showing_reports.report(console, client.report(model_id, number))
 
 
 @app.command("delete")

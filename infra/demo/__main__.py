@@ -10,6 +10,7 @@ from easyloop import watching
 from easyloop.answers import Run
 from easyloop.client import Client, connect
 from easyloop.errors import EasyLoopError
+from easyloop.showing_reports import accuracy
 from infra.demo.photographs import write_archives
 from infra.demo.questions import Question, count_right, questions_of
 from infra.demo.stopwatch import Stopwatch
@@ -53,7 +54,7 @@ def walk(client: Client, console: Console, training: Path, held_out: Path | None
     run = watching.follow_run(client, console, client.automatic_run(dataset.id, version.version).id)
     model_id, number = _model_of(run)
     watch.stages(run)
-    console.print(f"\n[bold]3 look[/bold]  easyloop model show {model_id}")
+    console.print(f"\n[bold]3 look[/bold]  easyloop model report {model_id}")
     _look(client, console, model_id, number)
     client.wait_until_served(model_id, number)
     watch.lap("load in the gateway")
@@ -73,7 +74,7 @@ def _model_of(run: Run) -> tuple[str, int]:
 
 def _look(client: Client, console: Console, model_id: str, number: int) -> None:
     report = client.report(model_id, number)
-    console.print(f"  accuracy on the part held out of the upload: {report['accuracy']:.4f}")
+    console.print(f"  on the part held out of the upload: accuracy {accuracy(report)}", highlight=False)
 
 
 def _ask(client: Client, console: Console, model_id: str, questions: list[Question], watch: Stopwatch) -> None:

@@ -1,10 +1,10 @@
 """The part of a report that compares test samples with training samples. Pure but for the evidence file it reads.
 
-    training {samples, learning_curve [{samples, error}], expected_with_twice_the_data: accuracy}
-    look_alikes {count, share, accuracy, accuracy_of_others}: test pictures much like one that was trained on
-    leaks [sha]: test pictures that are nearly the same as one that was trained on
-    label_suspects [{sha, label, looks_like, margin}]: training labels that their look-alikes contradict
-    worst_cases [...]: each with nearest [{sha, label, likeness}], the training pictures most like it
+training {samples, learning_curve [{samples, error}], expected_with_twice_the_data: accuracy}
+look_alikes {count, share, accuracy, accuracy_of_others}: test pictures much like one that was trained on
+leaks [sha]: test pictures that are nearly the same as one that was trained on
+label_suspects [{sha, label, looks_like, margin}]: training labels that their look-alikes contradict
+worst_cases [...]: each with nearest [{sha, label, likeness}], the training pictures most like it
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ def findings_of(compared: Json, test_count: int) -> list[Finding]:
     alike = compared["look_alikes"]
     if test_count and alike["share"] > _MANY:
         sentence = (
-            f"{alike['share']:.0%} of the test pictures look much like one that was trained on. Pictures of new things, "
-            "taken another day, are harder: expect somewhat less there."
+            f"{alike['share']:.0%} of the test pictures look much like one that was trained on. Pictures of new "
+            "things, taken another day, are harder: expect somewhat less there."
         )
         findings.append(Finding("test_looks_like_training", "info", sentence))
     if suspects := len(compared["label_suspects"]):

@@ -23,8 +23,10 @@ _MOST_SUSPECTS = 50
 def diagnose(
     features: NDArray[np.float16], targets: NDArray[np.int64], shas: Sequence[str], class_ids: Sequence[str]
 ) -> Json:
-    """suspects [{sha, label, looks_like, margin}]: labels to look at, the worst first; learning_curve [{samples, error}]:
-    the share of wrong answers about pictures without look-alikes among the learnt ones, by how many were learnt.
+    """suspects [{sha, label, looks_like, margin}]: labels to look at, the worst first.
+
+    learning_curve [{samples, error}]: the share of wrong answers about pictures without look-alikes among the learnt
+    ones, by how many were learnt.
 
     features: [N, D]; targets: indexes into class_ids.
     """

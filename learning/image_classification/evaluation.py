@@ -131,7 +131,7 @@ def _confusion(classes: Sequence[ClassInfo], predicted: NDArray[np.int64], targe
 
 def _threshold(scores: NDArray[np.float64], targets: NDArray[np.int64], used: float) -> Json:
     if len(targets) == 0:
-        nothing = {"doubtful_share": None, "accuracy_above": None, "for_precision": []}
+        nothing: Json = {"doubtful_share": None, "accuracy_above": None, "for_precision": []}
         return {"used": used, **nothing, "recommended": used, "rule": _RULE}
     confidences, is_right = scores.max(axis=1), scores.argmax(axis=1) == targets
     taken = confidences >= used

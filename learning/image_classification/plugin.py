@@ -9,8 +9,10 @@ from learning.backbones.library import backbone_folder, backbone_of, ensure_back
 from learning.device import Device
 from learning.errors import ArtefactInvalidError
 from learning.image_classification import planning
+from learning.image_classification.bundle import precisions_of, settle_bundle
 from learning.image_classification.checks import check_classes
 from learning.image_classification.costs import probe
+from learning.image_classification.evidence import write_evidence
 from learning.image_classification.extraction import extract_features
 from learning.image_classification.features import ImageFeatures, load_features
 from learning.image_classification.predictor import ImagePredictor
@@ -21,12 +23,13 @@ from learning.task import (
     BundleManifest,
     Calibration,
     ClassInfo,
+    ComparingPredictor,
+    Comparison,
     FeatureSet,
     Finding,
     FitStep,
     LabelledSample,
     Prediction,
-    Predictor,
     Prepared,
     Progress,
     TrialReport,
@@ -103,8 +106,17 @@ class ImageClassification:
 
         return export_bundle(model, classes, calibration, backbones, out)
 
-    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> Predictor:
+    def load_predictor(self, bundle: Path, threads: int = 1, precision: str | None = None) -> ComparingPredictor:
         return ImagePredictor(bundle, threads, precision)
+
+    def write_evidence(self, features: FeatureSet, candidate: Candidate, path: Path) -> None:
+        write_evidence(_own(features), candidate, path)
+
+    def precisions(self, bundle: Path) -> tuple[str, ...]:
+        return precisions_of(bundle)
+
+    def settle(self, bundle: Path, served: str, report: Json) -> None:
+        settle_bundle(bundle, served, report)
 
     def evaluate(
         self,
@@ -112,11 +124,12 @@ class ImageClassification:
         truths: Sequence[Truth],
         predictions: Sequence[Prediction],
         threshold: float,
+        comparison: Comparison | None = None,
     ) -> Json:
         # Imported here: scikit-learn takes seconds to import, and every other process does without it.
         from learning.image_classification.evaluation import evaluate_classification
 
-        return evaluate_classification(classes, truths, predictions, threshold)
+        return evaluate_classification(classes, truths, predictions, threshold, comparison)
 
 
 def _own(features: FeatureSet) -> ImageFeatures:

@@ -14,17 +14,17 @@ _BINS = 10
 PRECISIONS = (0.9, 0.95, 0.99)
 
 
-def wilson_interval(hits: int, count: int) -> tuple[float, float] | None:
+def wilson_interval(hits: int, count: int) -> list[float] | None:
     """Of a share, with 95 % confidence (Wilson 1927): holds for few samples and for shares near 0 or 1, too."""
     if count == 0:
         return None
     share, z2 = hits / count, _Z * _Z
     centre = (share + z2 / (2 * count)) / (1 + z2 / count)
     margin = _Z / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
-    return max(0.0, centre - margin), min(1.0, centre + margin)
+    return [max(0.0, centre - margin), min(1.0, centre + margin)]
 
 
-def macro_f1_interval(predicted: NDArray[np.int64], targets: NDArray[np.int64]) -> tuple[float, float] | None:
+def macro_f1_interval(predicted: NDArray[np.int64], targets: NDArray[np.int64]) -> list[float] | None:
     """Of the mean F1 over the classes with test samples, by the bootstrap, with 95 % confidence. Deterministic."""
     if len(targets) == 0:
         return None
@@ -34,7 +34,7 @@ def macro_f1_interval(predicted: NDArray[np.int64], targets: NDArray[np.int64]) 
         rows = random.integers(len(targets), size=len(targets))
         found.append(_macro_f1(predicted[rows], targets[rows], classes))
     low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+    return [float(low), float(high)]
 
 
 def reliability(confidences: NDArray[np.float64], is_right: NDArray[np.bool_]) -> list[Json]:

@@ -39,7 +39,7 @@ async def refuse_message(job: Job, message: Message, tx: UnitOfWork, deps: Evalu
 async def complete_evaluation(job: Job, result: Message, tx: UnitOfWork, deps: EvaluatorDeps) -> None:
     """The report is stored."""
     order = job.args["order"]
-    passed_on = ("project_id", "run_id", "model_id", "bundle")
+    passed_on = ("project_id", "run_id", "model_id")
     tx.emit(ModelEvaluated.model_validate({**{name: order[name] for name in passed_on}, **result}))
 
 

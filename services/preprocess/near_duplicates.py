@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chassis.manifests import Sample
+from learning.fingerprints import NEAR_BITS
 from learning.split import Side, Ties, split_side
 from learning.task import Finding
-
-NEAR_BITS = 4
-"""Greatest distance of near duplicates, of 64 bits. Photographs of scikit-image: recompressed or halved ones are mostly
-within 4, unrelated ones 13 or more apart."""
 
 _BANDS = NEAR_BITS + 1  # two hashes that differ in 4 bits agree in at least one of 5 bands
 _WINDOW = 256  # neighbours looked at within a band; only thousands of almost equal pictures have more

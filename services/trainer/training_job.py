@@ -17,14 +17,15 @@ from learning.task import Calibration, ClassInfo, FeatureSet, FitStep, TaskPlugi
 from schemas.base import BlobRef
 from schemas.learning import StudyCompleted
 from schemas.winner import Winner
-from services.trainer.bundle_archive import write_bundle
+from services.bundle_archive import MEDIA_TYPE as BUNDLE_TYPE
+from services.bundle_archive import write_bundle
 from services.trainer.checkpoints import Checkpoints
 from services.version_data import fetch_labelled, lasting_faults_are_permanent, read_version
 
 log = logging.getLogger(__name__)
 
 AFTER_CHECKPOINT = "trainer.after_checkpoint"
-BUNDLE_TYPE = "application/zip"
+EVIDENCE_TYPE = "application/octet-stream"
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,17 @@ class TrainingJob:
         last = self._fit(context, order, winner, plugin, features)
         context.progress("exporting", 0.0, "exporting_model")
         bundle = self._export(order, winner, plugin, last.model, folder)
+        plugin.write_evidence(features, winner.candidate, folder / "evidence")
+        evidence = self.blobs.put_file(order.project_id, folder / "evidence", EVIDENCE_TYPE)
         context.progress("exporting", 1.0, "exporting_model")
         seconds = round(time.monotonic() - started, 2)
         log.info("training of %s took %.1f s", order.run_id, seconds)
         metrics = {"validation_accuracy": winner.accuracy, "validation_loss": winner.loss, "training_s": seconds}
-        return {"bundle": bundle.model_dump(mode="json"), "metrics": {**metrics, **last.metrics}}
+        return {
+            "bundle": bundle.model_dump(mode="json"),
+            "evidence": evidence.model_dump(mode="json"),
+            "metrics": {**metrics, **last.metrics},
+        }
 
     def _features(
         self, context: JobContext, order: StudyCompleted, winner: Winner, plugin: TaskPlugin, folder: Path

@@ -92,6 +92,27 @@ def test_a_failed_run_ends_with_its_sentence_and_status_1(platform: FakePlatform
     assert "add images" in result.output
 
 
+def test_a_report_says_how_far_to_trust_it_and_what_stood_out(platform: FakePlatform) -> None:
+    platform.on("GET /v1/models/mdl_1", MODEL)
+    nearest = [{"sha": "e" * 64, "label": "c1", "likeness": 0.9}]
+    case = {"sha": "f" * 64, "truth": "c0", "predicted": "c1", "score": 0.97, "truth_score": 0.01, "nearest": nearest}
+    found = {
+        "sample_count": 40, "accuracy": 0.9, "accuracy_interval": [0.77, 0.96], "macro_f1": None,
+        "classes": [{"id": "c0", "name": "Apfel"}, {"id": "c1", "name": "Birne"}],
+        "training": {"expected_with_twice_the_data": 0.934},
+        "precision": {"served": "int8", "accuracies": {"int8": 0.9, "fp32": None}, "sample_count": 40},
+        "findings": [{"code": "x", "severity": "warning", "sentence": "Only 40 pictures.", "remedy": "Add more."}],
+        "worst_cases": [case],
+    }  # fmt: skip
+    platform.on("GET /v1/models/mdl_1/versions/2/report", found)
+    output = call(platform, "model", "report", "mdl_1").output
+    assert "accuracy 0.9000 (95 % confidence: 0.7700 to 0.9600) on 40 test samples" in output
+    assert "about 93.4%" in output
+    assert "served in int8 (int8 0.9000, fp32 unknown)" in output
+    assert "warning: Only 40 pictures. Add more." in output
+    assert "Apfel\tBirne 0.97\tBirne" in output
+
+
 def test_an_expert_gives_a_search_space_as_a_file(platform: FakePlatform, tmp_path: Path) -> None:
     platform.on("POST /v1/runs", RUN)
     file = tmp_path / "space.yaml"

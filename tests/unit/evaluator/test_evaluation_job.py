@@ -1,5 +1,6 @@
 """The evaluation job over fakes: what is judged, on which samples, and beside whom."""
 
+import hashlib
 import io
 import json
 import zipfile
@@ -12,7 +13,7 @@ import pytest
 from chassis.blobs.fake import FakeBlobStore
 from chassis.errors import PermanentError
 from chassis.manifests import ClassName
-from schemas.base import DEFAULT_PROJECT, BlobRef
+from schemas.base import DEFAULT_PROJECT, BlobRef, Split
 from services.evaluator.evaluation_job import EvaluationJob
 from services.evaluator.report import headline, primary_metric
 from tests.fake_task import FakeTask
@@ -35,9 +36,15 @@ def a_bundle(stage: Stage, classes: Sequence[ClassName] = CLASSES, threshold: fl
     return stage.blobs.put(DEFAULT_PROJECT, target.getvalue(), "application/zip")
 
 
-def evaluate(stage: Stage, manifest: BlobRef, bundle: BlobRef, incumbent: BlobRef | None = None) -> dict[str, Any]:
+def evaluate(
+    stage: Stage,
+    manifest: BlobRef,
+    bundle: BlobRef,
+    incumbent: BlobRef | None = None,
+    evidence: BlobRef | None = None,
+) -> dict[str, Any]:
     args = {
-        "order": a_model(manifest, bundle).model_dump(mode="json"),
+        "order": a_model(manifest, bundle, evidence).model_dump(mode="json"),
         "incumbent": incumbent and {"version": 2, "bundle": incumbent.model_dump(mode="json")},
     }
     job = EvaluationJob(stage.blobs, stage.cache, stage.scratch, lambda name: FakeTask())
@@ -52,6 +59,55 @@ def test_the_model_is_judged_on_the_test_split_alone_with_its_own_threshold(stag
     assert result["metrics"] == {"accuracy": 0.5}
     assert result["primary_metric"] == "accuracy"
     assert "baseline_version" not in result
+
+
+def unpacked(stage: Stage, result: dict[str, Any], name: str) -> Any:
+    """A JSON file of the bundle that came of it."""
+    bundle = stage.blobs.get(BlobRef.model_validate(result["bundle"]))
+    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
+        return json.loads(archive.read(name))
+
+
+@pytest.mark.parametrize(
+    ("fine", "served", "accuracy"), [(0, "int8", 1.0), (1, "int8", 0.995), (2, "fp32", 1.0), (200, "fp32", 1.0)]
+)
+def test_int8_is_served_unless_it_loses_more_than_half_a_point(
+    stage: Stage, fine: int, served: str, accuracy: float
+) -> None:
+    contents: list[tuple[str, Split]] = [(f"{'fine ' if n < fine else ''}cls_a {n}", "test") for n in range(200)]
+    result = evaluate(stage, a_version(stage.blobs, contents), a_bundle(stage))
+    report = json.loads(stage.blobs.get(BlobRef.model_validate(result["report"])))
+    assert report["precision"] == {
+        "served": served,
+        "accuracies": {"int8": 1 - fine / 200, "fp32": 1.0},
+        "sample_count": 200,
+    }
+    assert unpacked(stage, result, "settled.json") == {"served": served, "accuracy": accuracy}
+    assert result["metrics"]["accuracy"] == accuracy
+
+
+def test_precisions_are_compared_on_few_samples_and_the_served_one_judged_on_all(stage: Stage) -> None:
+    contents: list[tuple[str, Split]] = [(f"{'hard ' if n >= 500 else ''}cls_a {n}", "test") for n in range(600)]
+    result = evaluate(stage, a_version(stage.blobs, contents), a_bundle(stage))
+    report = json.loads(stage.blobs.get(BlobRef.model_validate(result["report"])))
+    assert report["precision"]["sample_count"] == 500
+    assert report["sample_count"] == 600
+    assert report["accuracy"] == pytest.approx(500 / 600)
+
+
+def test_test_samples_are_compared_with_what_was_trained_on(stage: Stage) -> None:
+    prints = {
+        "cls_a 1": "00000000000000ff",
+        "cls_b 2": "",
+        "cls_a 5": "00000000000000fe",
+        "hard cls_b 6": "ff00000000000000",
+    }
+    manifest = a_version(stage.blobs, SMALL, fingerprints=prints)
+    evidence = stage.blobs.put(DEFAULT_PROJECT, b"{}", "application/octet-stream")
+    result = evaluate(stage, manifest, a_bundle(stage), evidence=evidence)
+    report = json.loads(stage.blobs.get(BlobRef.model_validate(result["report"])))
+    assert report["leaks"] == [hashlib.sha256(b"cls_a 5").hexdigest()]
+    assert report["vectors"] == [[len("cls_a 5")], [len("hard cls_b 6")]]
 
 
 def test_predictions_pair_up_with_their_samples_over_many_batches(stage: Stage) -> None:

@@ -63,8 +63,9 @@ async def test_a_run_that_is_over_is_not_judged_in_whatever_order_the_events_com
 
 
 async def test_a_result_tells_of_report_and_baseline(deps: EvaluatorDeps) -> None:
-    report = a_blob("report")
+    report, settled = a_blob("report"), a_blob("settled")
     result = {
+        "bundle": settled.model_dump(mode="json"),
         "report": report.model_dump(mode="json"),
         "metrics": {"accuracy": 0.9},
         "primary_metric": "accuracy",
@@ -76,7 +77,7 @@ async def test_a_result_tells_of_report_and_baseline(deps: EvaluatorDeps) -> Non
         ModelEvaluated(
             run_id=RUN,
             model_id="mdl_1",
-            bundle=MODEL.bundle,
+            bundle=settled,
             report=report,
             metrics={"accuracy": 0.9},
             primary_metric="accuracy",

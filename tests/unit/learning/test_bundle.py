@@ -1,6 +1,7 @@
 """An exported bundle computes what the training computed, and is refused once changed."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from learning.image_classification.model_file import ImageModel
 from learning.image_classification.plugin import ImageClassification
 from learning.image_classification.reading import decode_square
 from learning.image_classification.views import decoded_side, make_view
-from learning.task import Calibration, ClassInfo
+from learning.task import Calibration, ClassInfo, Prediction, Score, Truth
 from tests.unit.learning.heads import made_head
 from tests.unit.learning.pictures import encoded, noise, stored_samples
 
@@ -112,3 +113,39 @@ def test_an_export_with_other_classes_leaves_nothing_behind(backbones: Path, tmp
         TASK.export(model.to_bytes(), CLASSES[:2], CALIBRATION, backbones, tmp_path / "out")
     assert caught.value.code == "classes_differ"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_settled_bundle_serves_what_was_chosen_and_carries_its_card(exported: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "settled"
+    shutil.copytree(exported, bundle)
+    assert TASK.precisions(bundle) == ("int8", "fp32")
+    sure = Prediction(
+        tuple(Score(each.id, each.name, score) for each, score in zip(CLASSES, (0.8, 0.1, 0.1), strict=True))
+    )
+    truths = [Truth(f"s{n}", ("blue" if n else "red",)) for n in range(10)]
+    report = TASK.evaluate(CLASSES, truths, [sure] * 10, CALIBRATION.threshold)
+    report["precision"] = {"served": "fp32", "accuracies": {"int8": 0.8, "fp32": 0.9}, "sample_count": 10}
+    for _ in range(2):  # another attempt finds what the first one wrote
+        TASK.settle(bundle, "fp32", report)
+        contents = {path.name: path.read_bytes() for path in bundle.iterdir() if path.is_file()}
+    assert TASK.load_predictor(bundle).manifest.document["served"] == "fp32"
+    card = json.loads(contents["model_card.json"])
+    assert card["metrics"]["accuracy"] == report["accuracy"] == 0.9
+    assert card["limits"] == [finding["sentence"] for finding in report["findings"]]
+    text = contents["MODEL_CARD.md"].decode()
+    low, high = report["accuracy_interval"]
+    assert (
+        f"Accuracy: 90.0% on 10 pictures that it was not trained on (95 % confidence: {low:.1%} to {high:.1%})" in text
+    )
+    assert "| 红色 | 1 |" in text
+    assert "int8 80.0%, fp32 90.0%" in text
+    assert "Only 10 pictures were held out" in text
+
+
+def test_both_precisions_give_vectors_that_compare_alike(exported: Path, tmp_path: Path) -> None:
+    contents = [encoded(noise(90, 60, seed=seed), "PNG") for seed in range(3)]
+    for precision in TASK.precisions(exported):
+        predictor = TASK.load_predictor(exported, precision=precision)
+        found = predictor.predict_with_vectors(contents)
+        assert [prediction for prediction, _ in found] == predictor.predict(contents)
+        assert {vector.shape for _, vector in found} == {(1280,)}

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from chassis.manifests import ClassName, Manifest, Sample, read_manifest, write_manifest
+from learning.fingerprints import NEAR_BITS
 from schemas.base import BlobRef, Split
 from services.preprocess.closing import ClosedVersion, close_version
-from services.preprocess.near_duplicates import NEAR_BITS, tie
+from services.preprocess.near_duplicates import tie
 
 NOTHING = Manifest((), ())
 

@@ -68,11 +68,13 @@ async def test_progress_becomes_an_event(deps: Deps) -> None:
 
 
 async def test_a_result_tells_of_the_model(deps: Deps) -> None:
-    bundle = a_blob("bundle")
-    await tell(deps, TRAINING_JOB.on_result, {"bundle": bundle.model_dump(mode="json"), "metrics": {"loss": 0.1}})
+    bundle, evidence = a_blob("bundle"), a_blob("evidence")
+    blobs = {"bundle": bundle.model_dump(mode="json"), "evidence": evidence.model_dump(mode="json")}
+    await tell(deps, TRAINING_JOB.on_result, {**blobs, "metrics": {"loss": 0.1}})
     (event,) = await emitted(deps)
     assert isinstance(event, ModelTrained)
-    assert (event.bundle, event.manifest, event.model_id) == (bundle, STUDY.manifest, STUDY.model_id)
+    assert (event.bundle, event.evidence) == (bundle, evidence)
+    assert (event.manifest, event.model_id) == (STUDY.manifest, STUDY.model_id)
 
 
 async def test_a_failure_says_why(deps: Deps) -> None:

@@ -89,6 +89,12 @@ def test_the_bundle_holds_the_model_its_classes_and_the_calibration_of_the_study
     assert json.loads(bundle.read("paddle/model")) == [1, 2, 3, 4]
 
 
+def test_what_was_trained_on_is_left_for_the_evaluation(stage: Stage) -> None:
+    result = train(stage, FakeTask(), an_order(stage, [kept_features(stage, all_shas(stage))]))
+    evidence = json.loads(stage.blobs.get(BlobRef.model_validate(result["evidence"])))
+    assert evidence == {"shas": all_shas(stage), "candidate": WINNER.candidate}
+
+
 @pytest.mark.parametrize("nth", [1, 2, 3])
 def test_an_attempt_after_a_death_goes_on_from_the_checkpoint_to_the_same_model(stage: Stage, nth: int) -> None:
     order = an_order(stage, [kept_features(stage, all_shas(stage))])
