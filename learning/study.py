@@ -67,6 +67,12 @@ class TrialOutcome:
     threshold: float
     judged: int
 
+    @classmethod
+    def of(cls, number: int, candidate: Candidate, report: Mapping[str, Any]) -> Self:
+        """From the numbers of a trial's last report (`TrialReport.to_json`)."""
+        figures = {name: float(report[name]) for name in ("accuracy", "loss", "temperature", "threshold")}
+        return cls(number, candidate, int(report["epoch"]), judged=int(report["judged"]), **figures)
+
     @property
     def is_finite(self) -> bool:
         """Whether the training did not run away."""
@@ -116,9 +122,11 @@ class StageResult:
 
 @dataclass(frozen=True)
 class StudyState:
-    """All that the next decision follows from. elapsed_seconds: of the run, at this moment; speeds: what
-    `TaskPlugin.probe` measured at the study's start; space: None, or what an expert wants
-    tried: {"trials": how many, "parameters": as search_space.py has it}.
+    """All that the next decision follows from.
+
+    elapsed_seconds: of the run, at this moment; speeds: what `TaskPlugin.probe` measured at the study's start; space:
+    None, or what an expert wants tried, {"trials": how many, "parameters": as search_space.py has it}; earlier: None, or
+    what the last whole search on this data set found, {"candidate": the winner, "sample_count": on how many samples}.
     """
 
     preset: str
@@ -130,6 +138,7 @@ class StudyState:
     elapsed_seconds: float = 0.0
     results: tuple[StageResult, ...] = ()
     space: Json | None = None
+    earlier: Json | None = None
 
     def with_result(self, result: StageResult) -> "StudyState":
         """The last stage's result replaced, or a new stage's added."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from learning.backbones.description import DEFAULT_BACKBONE
 from learning.errors import PlanImpossibleError
-from learning.image_classification.candidates import head_parameters
+from learning.image_classification.candidates import head_parameters, is_tail
 from learning.image_classification.costs import Costs, map_bytes
 from learning.image_classification.views import AUGMENTATION
 from learning.search_space import draw
@@ -24,6 +24,7 @@ _ONE_FOLD_IS_ENOUGH = 600  # samples; a quarter of them judges well
 _MOST_MAP_BYTES = 1_500_000_000
 _HEADS_SHARE = 0.45  # of the budget, for features and heads
 _TAIL_EPOCHS = (3, 8)  # least and most
+_GROWN = 1.2  # times the pictures of the last whole search, from where on heads are searched again
 _SAFETY = 0.9  # of the budget is planned with
 
 
@@ -100,12 +101,29 @@ def _preset(state: StudyState) -> Preset:
     return _PRESETS[state.preset]
 
 
+def _why_heads(state: StudyState, views: int) -> str:
+    if state.earlier is not None and _proven(state) is not None:
+        searched = state.earlier["sample_count"]
+        return f"The head that won among {searched} pictures; with {state.sample_count} it need not be searched again."
+    return f"Heads on the frozen network cost seconds; {views} views of each picture."
+
+
 def _judging(state: StudyState) -> Json:
     return {"folds": FOLDS, "judged_folds": 1 if state.sample_count >= _ONE_FOLD_IS_ENOUGH else FOLDS}
 
 
+def _proven(state: StudyState) -> Candidate | None:
+    """The head that won the last whole search, where only little has come since."""
+    if state.earlier is None or state.space is not None or is_tail(state.earlier["candidate"]):
+        return None
+    is_alike = state.sample_count <= state.earlier["sample_count"] * _GROWN
+    return {name: value for name, value in state.earlier["candidate"].items() if name in _SPACE} if is_alike else None
+
+
 def _candidates(state: StudyState, count: int) -> tuple[Candidate, ...]:
     random = np.random.default_rng(state.seed)
+    if (earlier := _proven(state)) is not None:
+        return (earlier,)
     if state.space is None:
         return *_STARTS, *(draw(_SPACE, random) for _ in range(count - len(_STARTS)))
     if unknown := sorted(set(state.space["parameters"]) - set(_SPACE)):
@@ -122,7 +140,8 @@ def _heads(state: StudyState, preset: Preset) -> Stage:
     costs, judging = Costs.of(state.speeds), _judging(state)
     available = state.budget_seconds * _HEADS_SHARE
     samples, views = state.sample_count, preset.views
-    heads = state.space["trials"] if state.space else preset.heads
+    proven = _proven(state)
+    heads = state.space["trials"] if state.space else 1 if proven else preset.heads
 
     def seconds() -> float:
         trained = samples * judging["judged_folds"] * (1 - 1 / FOLDS) * heads / costs.cores
@@ -138,7 +157,7 @@ def _heads(state: StudyState, preset: Preset) -> Stage:
         views = min(views, maps[1])
     return Stage(
         name="heads",
-        why=f"Heads on the frozen network cost seconds; {views} views of each picture.",
+        why=_why_heads(state, views),
         recipe=_recipe(DEFAULT_BACKBONE, views, maps[0] if maps else None),
         candidates=tuple({**candidate, **judging} for candidate in _candidates(state, heads)),
         epochs=preset.epochs,

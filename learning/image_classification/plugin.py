@@ -39,7 +39,7 @@ from learning.task import (
 
 # What the others import when they need it, because it takes seconds.
 _MODULES: dict[Work, tuple[str, ...]] = {
-    "study": (),
+    "study": ("heads_runner",),
     "training": ("heads_runner", "tail_training_runner", "export", "export_runner"),
     "evaluation": ("evaluation",),
 }

@@ -1,5 +1,6 @@
 """Starts hpo: `python -m services.hpo.main`; with the argument `job`, runs one study instead."""
 
+import os
 import sys
 from typing import Any
 
@@ -17,9 +18,11 @@ from services.hpo.settings import HpoSettings
 NAME = "hpo"
 MODULE = "services.hpo.main"
 JOB_ENVIRONMENT = {
-    # Paddle's MKL takes a slow path on AMD without the first; trials have one core each.
+    # Paddle's MKL takes a slow path on AMD without the first. A trial in the job process has all cores, products of NumPy
+    # have one. Ray's workers set their own.
     "MKL_DEBUG_CPU_TYPE": "5",
-    "OMP_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": str(os.cpu_count() or 1),
+    "OPENBLAS_NUM_THREADS": "1",
     # Of Ray: reports to nobody, no tables on the console, no log files of trials.
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -45,6 +48,7 @@ async def serve(settings: HpoSettings) -> None:
 def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
     """The work of the job process. Its libraries are imported here, so that the service itself stays small."""
     from learning.registry import get_task
+    from services.hpo.plain_search import PlainSearch
     from services.hpo.ray_runner import RaySearch
     from services.hpo.study_job import StudyJob
 
@@ -54,6 +58,7 @@ def study(settings: HpoSettings, context: JobContext) -> dict[str, Any]:
         cache=LocalBlobCache(blobs, settings.scratch_dir / "samples"),
         scratch_dir=settings.scratch_dir,
         # Among the folders of jobs, where what a killed study left is removed in time.
+        plain=PlainSearch(get_task),
         search=RaySearch(settings.ray_address, settings.scratch_dir / "jobs"),
         clock=SystemClock(),
         plugin_of=get_task,

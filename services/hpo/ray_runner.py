@@ -54,7 +54,7 @@ class TrialListener(tune.Callback):  # type: ignore[misc]  # Ray's classes are u
     def on_trial_result(self, iteration: int, trials: list[Any], trial: Any, result: Any, **info: Any) -> None:
         """See tune.Callback."""
         number = trial.config[NUMBER]
-        self._latest[number] = outcome_of(number, self._candidates[number], result)
+        self._latest[number] = TrialOutcome.of(number, self._candidates[number], result)
 
     def on_trial_complete(self, iteration: int, trials: list[Any], trial: Any, **info: Any) -> None:
         """See tune.Callback. Called for trials that were stopped early, too."""
@@ -89,12 +89,6 @@ class EndOfTime(tune.Stopper):  # type: ignore[misc]  # Ray's classes are untype
     def stop_all(self) -> bool:
         """See tune.Stopper."""
         return self._has_finalist and time.monotonic() > self._ends
-
-
-def outcome_of(number: int, candidate: Candidate, result: dict[str, Any]) -> TrialOutcome:
-    """What a trial last reported."""
-    figures = {name: float(result[name]) for name in ("accuracy", "loss", "temperature", "threshold")}
-    return TrialOutcome(number, candidate, int(result["epoch"]), judged=int(result["judged"]), **figures)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from learning.task import FeatureSet, TaskPlugin
 from schemas.base import BlobRef
 from schemas.run import RunStarted
 from schemas.winner import Winner, WinnerCalibration, WinnerClass
+from services.hpo.earlier_winner import EarlierWinner
 from services.hpo.feature_cache import FeatureCache
 from services.hpo.search import StageOrder, TrialSearch, search_limit
 from services.hpo.stage_features import StageFeatures
@@ -32,14 +33,17 @@ AFTER_TRIAL = "hpo.after_trial"
 
 @dataclass(frozen=True)
 class StudyJob:
-    """Everything a study needs; pretrained networks lie, or are built, below the folder `backbones`; `reach` is called
-    at named places, where a test may end the process.
+    """Everything a study needs. `plain` is for stages with a single candidate.
+
+    Pretrained networks lie, or are built, below the folder `backbones`; `reach` is called at named places, where a test
+    may end the process.
     """
 
     blobs: BlobStore
     cache: LocalBlobCache
     scratch_dir: Path
     search: TrialSearch
+    plain: TrialSearch
     clock: Clock
     plugin_of: Callable[[str], TaskPlugin]
     backbones: Path
@@ -63,6 +67,7 @@ class Study:
         self._job, self._context, self._order, self._data = job, context, order, data
         self._plugin = job.plugin_of(order.task)
         self._log = StudyLog(job.blobs, order.run_id)
+        self._earlier = EarlierWinner(job.blobs, order.project_id, order.dataset_id, order.budget.preset)
         self._samples = data.on_sides("train", "validation")
         self._features = StageFeatures(
             context=context,
@@ -77,7 +82,6 @@ class Study:
 
     def run(self) -> dict[str, Any]:
         """The study's result. Raises PermanentError when no candidate could be trained."""
-        self._job.search.warm_up(len(self._samples))
         state = self._log.load() or self._fresh()
         self._tell_again(state)
         ended = None
@@ -87,6 +91,8 @@ class Study:
         if choice is None:
             raise _nothing_trained(state)
         log.info("study of %s: %s %s", self._order.run_id, ended.why, choice.why)
+        if len(state.results[0].stage.candidates) > 1 and state.space is None:
+            self._earlier.store(choice.outcome.candidate, len(self._samples))
         return self._result(state, ended, choice)
 
     def _fresh(self) -> StudyState:
@@ -99,6 +105,7 @@ class Study:
             class_count=len(self._data.classes),
             speeds=self._plugin.probe(self._job.backbones),
             space=self._order.space.model_dump(mode="json") if self._order.space else None,
+            earlier=self._earlier.load(),
         )
 
     def _tell_again(self, state: StudyState) -> None:
@@ -127,11 +134,13 @@ class Study:
         """The last stage, tried to its end."""
         result = state.results[-1]
         started = time.monotonic()
+        done = {outcome.number for outcome in result.outcomes}
+        left = {number: each for number, each in enumerate(result.stage.candidates) if number not in done}
+        search = self._job.search if len(left) > 1 else self._job.plain
+        search.warm_up(len(self._samples))
         found = self._features.of(result.stage.recipe)
         result = replace(result, feature_seconds=round(time.monotonic() - started, 2))
         self._log.store(state.with_result(result))
-        done = {outcome.number for outcome in result.outcomes}
-        left = {number: each for number, each in enumerate(result.stage.candidates) if number not in done}
         order = StageOrder(
             task=self._order.task,
             stage=result.stage,
@@ -141,13 +150,15 @@ class Study:
             needs_finalist=not any(each.finalists for each in state.results),
         )
         started = time.monotonic()
-        outcomes = self._try_all(order, state.with_result(result), found.features) if left else []
+        outcomes = self._try_all(order, search, state.with_result(result), found.features) if left else []
         seconds = round(time.monotonic() - started, 2)
         result = replace(_with(result, outcomes), search_seconds=seconds, is_over=True)
         self._log.store(state.with_result(result))
         return state.with_result(result)
 
-    def _try_all(self, order: StageOrder, state: StudyState, features: FeatureSet) -> list[TrialOutcome]:
+    def _try_all(
+        self, order: StageOrder, search: TrialSearch, state: StudyState, features: FeatureSet
+    ) -> list[TrialOutcome]:
         self._context.progress("search", 0.0, "trying_candidates")
         before = sum(len(each.stage.candidates) for each in state.results[:-1])
         ended: list[TrialOutcome] = []
@@ -161,7 +172,7 @@ class Study:
             self._context.progress("search", fraction, "trying_candidates", metrics={"best_accuracy": best})
             self._job.reach(AFTER_TRIAL)
 
-        return self._job.search.run(order, features, on_trial)
+        return search.run(order, features, on_trial)
 
     def _elapsed(self) -> float:
         """Seconds since the run began."""

@@ -1,5 +1,6 @@
 """The study job over fakes: what it says, keeps, finds again and refuses."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from chassis.errors import PermanentError
 from learning.errors import LearningError
 from learning.study import StudyState, TrialOutcome
 from learning.task import FeatureSet
-from schemas.base import BlobRef
+from schemas.base import DEFAULT_PROJECT, BlobRef
 from schemas.winner import Winner
 from services.hpo.search import OnTrial, StageOrder
 from services.hpo.study_job import AFTER_TRIAL, StudyJob
@@ -83,11 +84,13 @@ def a_job(
     search: OneByOne | None = None,
     reach: Callable[[str], None] = lambda name: None,
 ) -> StudyJob:
+    search = search or OneByOne(task)
     return StudyJob(
         blobs=stage.blobs,
         cache=stage.cache,
         scratch_dir=stage.scratch,
-        search=search or OneByOne(task),
+        search=search,
+        plain=search,
         clock=FakeClock(),
         plugin_of=lambda name: task,
         backbones=stage.folder / "backbones",
@@ -187,6 +190,33 @@ def test_an_attempt_after_a_death_goes_on_with_the_next_trial(stage: Stage, nth:
     assert len(voice.said("started")) == 1
     assert result["metrics"]["accuracy"] == 0.9
     assert second.computed == []
+
+
+def test_a_stage_with_one_candidate_needs_no_search(stage: Stage) -> None:
+    task = FakeTask(stages=(({"accuracy": 0.5}, {"accuracy": 0.6}), ({"accuracy": 0.9},)))
+    job, plain = a_job(stage, task), OneByOne(task)
+    dataclasses.replace(job, plain=plain).run(a_voice(a_version(stage.blobs, SMALL)).context)
+    assert isinstance(job.search, OneByOne)
+    assert [len(order.candidates) for order in job.search.orders] == [2]
+    assert [len(order.candidates) for order in plain.orders] == [1]
+
+
+def test_the_next_study_knows_what_the_last_whole_search_found(stage: Stage) -> None:
+    manifest = a_version(stage.blobs, SMALL)
+    study(stage, FakeTask(), manifest)
+    second = FakeTask(stages=(({"accuracy": 0.7},),))
+    study(stage, second, manifest)
+    third = FakeTask()
+    study(stage, third, manifest)
+    found = {"candidate": {"accuracy": 0.9}, "sample_count": 4}
+    assert second.states[0].earlier == third.states[0].earlier == found, "a stage of one candidate is no search"
+
+
+def test_an_earlier_winner_of_another_program_is_no_hindrance(stage: Stage) -> None:
+    stage.blobs.put_named(f"projects/{DEFAULT_PROJECT}/features/ds_1/winner-fast.json", b"[]", "application/json")
+    task = FakeTask()
+    study(stage, task, a_version(stage.blobs, SMALL))
+    assert task.states[0].earlier is None
 
 
 def test_a_study_log_of_another_program_is_no_hindrance(stage: Stage) -> None:

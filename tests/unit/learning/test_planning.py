@@ -157,6 +157,30 @@ def test_every_candidate_can_be_trained() -> None:
         assert 0 < tail_parameters(json.loads(json.dumps(candidate))).learning_rate < 0.01
 
 
+def test_a_proven_head_is_not_searched_for_again() -> None:
+    proven = {**stage_of(a_state("fast")).candidates[2], "head": "linear"}
+    state = dataclasses.replace(a_state("fast", 2050), earlier={"candidate": proven, "sample_count": 2000})
+    stage = stage_of(state)
+    (candidate,) = stage.candidates
+    assert candidate == proven
+    assert "2000" in stage.why
+    assert stage.recipe == stage_of(a_state("fast", 2050)).recipe
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sample_count": 2500},
+        {"space": {"trials": 3, "parameters": {"dropout": 0.1}}},
+        {"earlier": {"candidate": {"tail": "6.2"}, "sample_count": 2000}},
+    ],
+)
+def test_heads_are_searched_again_where_much_is_new(changes: Json) -> None:
+    earlier = {"candidate": stage_of(a_state("fast")).candidates[0], "sample_count": 2000}
+    state = dataclasses.replace(a_state("fast"), **{"earlier": earlier, **changes})
+    assert len(stage_of(state).candidates) == 3
+
+
 def test_an_experts_space_replaces_the_presets_heads() -> None:
     space = {"trials": 5, "parameters": {"head": {"choice": ["linear", "cosine"]}, "dropout": {"uniform": [0.1, 0.2]}}}
     stage = stage_of(dataclasses.replace(a_state("balanced"), space=space))
