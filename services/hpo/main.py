@@ -18,8 +18,8 @@ from services.hpo.settings import HpoSettings
 NAME = "hpo"
 MODULE = "services.hpo.main"
 JOB_ENVIRONMENT = {
-    # Paddle's MKL takes a slow path on AMD without the first. A trial in the job process has all cores, products of NumPy
-    # have one. Ray's workers set their own.
+    # Paddle's MKL takes a slow path on AMD without the first. A trial in the job process has all cores, NumPy
+    # has one. Ray's workers set their own.
     "MKL_DEBUG_CPU_TYPE": "5",
     "OMP_NUM_THREADS": str(os.cpu_count() or 1),
     "OPENBLAS_NUM_THREADS": "1",
