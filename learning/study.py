@@ -124,9 +124,9 @@ class StageResult:
 class StudyState:
     """All that the next decision follows from.
 
-    elapsed_seconds: of the run, at this moment; speeds: what `TaskPlugin.probe` measured at the study's start; space:
-    None, or what an expert wants tried, {"trials": how many, "parameters": as search_space.py has it}; earlier: None, or
-    what the last whole search on this data set found, {"candidate": the winner, "sample_count": on how many samples}.
+    elapsed_seconds: of the run, at this moment. speeds: what `TaskPlugin.probe` measured at the study's start. space:
+    None, or what an expert wants tried, {"trials": how many, "parameters": as search_space.py has it}. earlier: None,
+    or what the last whole search on this data set found, {"candidate": the winner, "sample_count": on how many}.
     """
 
     preset: str
