@@ -6,12 +6,18 @@ import math
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 LINE_LIMIT = 4 * 1024 * 1024
 TERM_GRACE_S = 10.0
+CALM_LOAD = 0.5  # a core
+
+
+def machine_is_calm() -> bool:
+    """Whether most of its cores were idle in the last minute; where that is not known, it is."""
+    return not hasattr(os, "getloadavg") or os.getloadavg()[0] < CALM_LOAD * (os.cpu_count() or 1)
 
 
 @dataclass
@@ -19,13 +25,14 @@ class JobProcesses:
     """`command` starts a process: its order comes as one JSON line on stdin, its messages as JSON lines on stdout.
 
     The open stdin is the process's sign of life from here: it ends itself when the pipe closes. After `spare_after_s`
-    seconds without a job one process is started ahead; it takes the next order, which it would else keep waiting for
-    as long as its imports take.
+    seconds without a job one process is started ahead, when the machine has nothing better to do; it takes the next
+    order, which it would else keep waiting for as long as its imports take.
     """
 
     command: Sequence[str]
     env: Mapping[str, str]
     spare_after_s: float = math.inf
+    is_calm: Callable[[], bool] = machine_is_calm
     _spare: Process | None = field(default=None, init=False)
 
     @property
@@ -47,7 +54,7 @@ class JobProcesses:
     async def idle(self, seconds: float) -> None:
         """Nothing was to do for so long."""
         # One that ended by itself stays: whatever ails it, the next job will tell.
-        if self._spare is None and seconds >= self.spare_after_s:
+        if self._spare is None and seconds >= self.spare_after_s and self.is_calm():
             self._spare = await self._start()
 
     async def close(self) -> None:

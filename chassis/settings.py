@@ -45,7 +45,7 @@ class ServiceSettings(BaseSettings):
         default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}", description="name of this process"
     )
     spare_job_after_s: float = Field(
-        default=20.0, ge=0, description="idle seconds until a process for the next job is started ahead; inf for never"
+        default=20.0, ge=0, description="idle seconds until a process is started ahead for the next job; inf for never"
     )
     failpoints: str = Field(
         default="", description="places where a test kills the process, e.g. trainer.after_checkpoint=kill_once"

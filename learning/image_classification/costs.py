@@ -27,7 +27,7 @@ _HEAD_SAMPLE_VIEWS = 0.02  # one sample in one epoch of a head, counted in views
 _TRAINING_PASSES = 3  # forward, and backward to maps and to weights
 _EFFICIENCY = 0.7  # of the probe's products, in the tail's mixture of shapes
 _START_VIEWS = 250  # starting a process or a trial whose libraries are loaded, counted in views
-_END_VIEWS = 3500  # export, quantising, evaluation, registration, loading, counted in views
+_END_VIEWS = 2000  # export, quantising, evaluation, registration, loading, counted in views
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ def map_bytes(backbone: str, place: str, samples: int, views: int) -> int:
 
 
 def probe(backbones: Path, name: str) -> Json:
-    """Measure a view and products of matrices, a second in all; the best of some tries, so that a hiccup is no harm."""
+    """Measure a view and products of matrices, in a second: the best of many tries, others use the machine, too."""
     from learning.image_classification.extraction import core_count, open_session
 
     folder = backbone_folder(backbones, name)
     described = read_backbone(folder)
     session = open_session(described.path_of(folder, "int8"), threads=core_count())
     pictures = np.zeros((8, described.resolution, described.resolution, 3), np.uint8)
-    view_s = _best_of(3, lambda: session.run(["features"], {"pictures": pictures})) / len(pictures)
+    view_s = _best_of(10, lambda: session.run(["features"], {"pictures": pictures})) / len(pictures)
     return {"view_s": view_s, "gflops": _products_gflops(core_count()), "cores": core_count()}
 
 
@@ -89,7 +89,7 @@ def _products_gflops(cores: int) -> float:
     """Of all cores together: a product on each, of the shapes that tails have."""
     a, b = np.ones((1152, 192), np.float32), np.ones((192, 32 * 49), np.float32)
     with ThreadPoolExecutor(cores) as threads:
-        seconds = _best_of(5, lambda: list(threads.map(lambda _: a @ b, range(2 * cores))))
+        seconds = _best_of(15, lambda: list(threads.map(lambda _: a @ b, range(2 * cores))))
     return 2e-9 * 2 * cores * a.size * b.shape[1] / seconds
 
 

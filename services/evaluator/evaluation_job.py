@@ -41,7 +41,7 @@ from services.version_data import VersionData, fetch_labelled, lasting_faults_ar
 log = logging.getLogger(__name__)
 
 BATCH = 8  # samples a call of the predictor
-MOST_COMPARED = 500  # samples on which precisions are compared: the slower one takes its time
+MOST_COMPARED = 150  # samples on which precisions are compared: the slower one takes its time
 
 Predicted = tuple[Prediction, Vector]
 
@@ -88,7 +88,7 @@ class Judgement:
         self._fetch(order.bundle, folder)
         compared = self._compared(folder)
         accuracies = {name: accuracy_of(self.truths[:MOST_COMPARED], found) for name, found in compared.items()}
-        served = choose_precision(accuracies)
+        served = choose_precision(accuracies, min(len(self.samples), MOST_COMPARED))
         report = self._report(folder, served, compared[served], self._evidence(order))
         report["precision"] = {
             "served": served,

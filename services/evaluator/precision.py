@@ -14,11 +14,14 @@ def accuracy_of(truths: Sequence[Truth], predicted: Sequence[tuple[Prediction, V
     return sum(right) / len(right) if right else None
 
 
-def choose_precision(accuracies: Mapping[str, float | None]) -> str:
-    """The first, which is the fastest, unless it loses more than MOST_LOST against the best of the same samples."""
+def choose_precision(accuracies: Mapping[str, float | None], count: int) -> str:
+    """The first, the fastest, unless it loses more than MOST_LOST against the best of the same `count` samples.
+
+    A single sample is no loss, however few there are.
+    """
     fastest = next(iter(accuracies))
     known = {name: accuracy for name, accuracy in accuracies.items() if accuracy is not None}
     if not known:
         return fastest
-    best = max(known.values())
-    return next(name for name, accuracy in known.items() if accuracy >= best - MOST_LOST)
+    least = max(known.values()) - max(MOST_LOST, 1.5 / count)
+    return next(name for name, accuracy in known.items() if accuracy >= least)

@@ -4,6 +4,7 @@ import asyncio
 import math
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,14 @@ def env(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def worker_of(deps: Deps, outcomes: Outcomes, env: dict[str, str], spare_after_s: float = math.inf) -> JobWorker[Deps]:
-    processes = JobProcesses(this_python(ECHO), env, spare_after_s)
+def worker_of(
+    deps: Deps,
+    outcomes: Outcomes,
+    env: dict[str, str],
+    spare_after_s: float = math.inf,
+    is_calm: Callable[[], bool] = lambda: True,
+) -> JobWorker[Deps]:
+    processes = JobProcesses(this_python(ECHO), env, spare_after_s, is_calm)
     return JobWorker(deps, {"echo": outcomes.kind()}, queue_of(deps, "me"), processes)
 
 
@@ -199,6 +206,12 @@ async def test_nothing_waits_before_the_worker_was_idle_long_enough(env: dict[st
     await worker.turn()
     assert worker.processes.spare_pid is not None
     await worker.processes.close()
+
+
+async def test_nothing_waits_while_the_machine_is_busy(env: dict[str, str]) -> None:
+    worker = worker_of(build_deps("trainer"), Outcomes(), env, spare_after_s=0, is_calm=lambda: False)
+    await worker.turn()
+    assert worker.processes.spare_pid is None
 
 
 async def test_a_waiting_process_that_died_costs_an_attempt_at_most(env: dict[str, str]) -> None:
