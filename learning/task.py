@@ -259,7 +259,9 @@ class TaskPlugin(Protocol):
         """
 
     def train_trial(self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet) -> Iterator[TrialReport]:
-        """Train one candidate, one report an epoch, so that a scheduler can stop it; judged on samples held out."""
+        """Train one candidate; judged on samples held out. Where it has rivals, one report an epoch, so that a scheduler
+        can stop it; the last epoch is always reported.
+        """
 
     def fit(
         self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet, resume: bytes | None

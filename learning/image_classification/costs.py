@@ -25,7 +25,7 @@ _DECODING_VIEWS = 0.5  # decoding a picture and cutting its views, counted in vi
 _VIEW_COST = {"efficientnet-lite0": 1.0, "efficientnet-lite1": 1.5, "efficientnet-lite2": 2.1}
 _HEAD_SAMPLE_VIEWS = 0.02  # one sample in one epoch of a head, counted in views
 _TRAINING_PASSES = 3  # forward, and backward to maps and to weights
-_EFFICIENCY = 0.7  # of the probe's products, in the tail's mixture of shapes
+_EFFICIENCY = 0.5  # of the probe's products, in the tail's mixture of shapes
 _START_VIEWS = 250  # starting a process or a trial whose libraries are loaded, counted in views
 _END_VIEWS = 2000  # export, quantising, evaluation, registration, loading, counted in views
 

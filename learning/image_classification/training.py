@@ -47,8 +47,8 @@ class Training(Protocol):
 def run_trial(
     candidate: Candidate, epochs: int, seed: int, pooled: ImageFeatures, device: Device
 ) -> Iterator[TrialReport]:
-    """One report an epoch. The samples are dealt into "folds"; the first "judged_folds" of them are judged, each by a
-    training on all the others; see `TaskPlugin`.
+    """One report an epoch, of a tail only in the end; see `TaskPlugin`. The samples are dealt into "folds"; the first
+    "judged_folds" of them are judged, each by a training on all the others.
     """
     folds = int(candidate.get("folds", FOLDS))
     fold_of = grouped_folds(pooled.values[0], pooled.targets, folds)
@@ -62,6 +62,8 @@ def run_trial(
     for epoch in range(1, epochs + 1):
         for training in trainings:
             training.run_epoch()
+        if is_tail(candidate) and epoch < epochs:
+            continue  # it is the only one of its stage: nobody compares it before its end, and judging takes seconds
         found = [training.logits(held_out) for training, (_, held_out) in zip(trainings, parts, strict=True)]
         yield _report(epoch, np.concatenate(found), targets)
 
