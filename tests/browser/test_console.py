@@ -2,6 +2,7 @@
 
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,11 @@ def a_photo(archive: Path, folder: Path) -> Path:
 
 
 def test_from_photographs_to_a_published_model(
-    browser: Browser, stack: LocalStack, archives: Archives, tmp_path: Path
+    browser: Browser,
+    stack: LocalStack,
+    archives: Archives,
+    tmp_path: Path,
+    record_testsuite_property: Callable[[str, object], None],
 ) -> None:
     visitor = Visitor(browser, stack.gateway_url, "en", 1200)
     page, began, faults = visitor.page, time.monotonic(), list[str]()
@@ -52,6 +57,8 @@ def test_from_photographs_to_a_published_model(
     page.locator(".preview").wait_for()
     page.locator(".big").wait_for()
     faults += visitor.faults()
+    record_testsuite_property("clicks", visitor.clicks)
+    record_testsuite_property("seconds", round(took))
     assert faults == []
     assert visitor.clicks <= CLICKS_MOST
     assert took < SECONDS_MOST
@@ -68,6 +75,27 @@ def test_a_reload_in_chinese_on_a_phone_loses_nothing(browser: Browser, stack: L
         visitor.page.locator("section.card").first.wait_for()
         faults += visitor.faults()
     assert faults == []
+
+
+def test_photos_class_by_class_become_one_version(
+    browser: Browser, stack: LocalStack, archives: Archives, tmp_path: Path
+) -> None:
+    visitor = Visitor(browser, stack.gateway_url, "en", 1200)
+    page = visitor.page
+    visitor.sign_in(stack.admin_key)
+    page.get_by_label(visitor.words("new.name")).fill("by hand")
+    visitor.press("new.go")
+    with zipfile.ZipFile(archives.training) as photos:
+        names = [name for name in photos.namelist() if not name.endswith("/")]
+        photos.extractall(tmp_path, names)
+    for label in ("brick", "grass"):
+        page.locator("input[type=file]").set_input_files([tmp_path / name for name in names if label in name])
+        page.locator("#label").fill(label)
+        visitor.press("upload.go")
+    visitor.press("upload.send")
+    visitor.sees("findings.title")
+    assert page.locator(".bars dt").all_inner_texts() == ["brick", "grass"]
+    assert visitor.faults() == []
 
 
 def test_a_wrong_key_is_told(browser: Browser, stack: LocalStack) -> None:
