@@ -259,7 +259,7 @@ class TaskPlugin(Protocol):
         """
 
     def train_trial(self, candidate: Candidate, epochs: int, seed: int, features: FeatureSet) -> Iterator[TrialReport]:
-        """Train one candidate; judged on samples held out. Where it has rivals, one report an epoch, so that a scheduler
+        """Train one candidate; judged on samples held out. With rivals, one report an epoch, so that a scheduler
         can stop it; the last epoch is always reported.
         """
 
