@@ -24,7 +24,7 @@ MISSING = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Skips, saying how to get one, where there is none."""
     with sync_playwright() as playwright:

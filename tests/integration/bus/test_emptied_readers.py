@@ -20,6 +20,8 @@ from tests.integration.broker import Broker
 TOPIC = "emptied.events"
 PATIENCE_S = 60
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Emptied:
